@@ -1,0 +1,62 @@
+"""Peak memory of a piece of work, measured in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+
+from benchmarks.rows import Row
+from viewsplice import SPLICE, TrainConfig
+
+# Runs after everything is imported and warmed up, so that the difference is the work's own.
+_CHILD = """
+import importlib, sys, threading, time
+import torch
+import viewsplice
+module = importlib.import_module({module!r})
+torch.randn(64, 64) @ torch.randn(64, 64)
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+start = peak = resident()
+done = False
+
+def watch():
+    global peak
+    while not done:
+        peak = max(peak, resident())
+        time.sleep(0.005)
+
+watcher = threading.Thread(target=watch)
+watcher.start()
+getattr(module, {function!r})({argument})
+done = True
+watcher.join()
+print(peak - start)
+"""
+
+
+def peak_of(module: str, function: str, argument: int) -> float:
+    """Return the bytes by which resident memory rose at most while ``module.function(argument)`` ran (Linux)."""
+    code = _CHILD.format(module=module, function=function, argument=argument)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(result.stdout.strip().splitlines()[-1])
+
+
+def fit_mnist_size(n_rows: int) -> None:
+    """Fit one epoch of both steps on float32 views of MNIST's width."""
+    generator = np.random.default_rng(0)
+    a, b = (generator.standard_normal((n_rows, 784), dtype=np.float32) for _ in range(2))
+    model = SPLICE(30, (0, 2), training=TrainConfig(epochs=1, n_msr=1, restart_passes=1), random_state=0)
+    model.fit(a, b, validation=0.1)
+
+
+def measure_fit_memory(n_rows: int) -> list[Row]:
+    """Return the memory of a fit in units of its data (the networks are 4 MB and not counted)."""
+    data = n_rows * 784 * 4 * 2
+    peak = peak_of("benchmarks.memory", "fit_mnist_size", n_rows)
+    return [Row("fit: memory above the process / size of the data", peak / data, at_most=3.0, detail={"rows": n_rows})]

@@ -1,0 +1,35 @@
+"""viewsplice: what paired views of one system share, what is private to each, and its geometry."""
+
+from importlib.metadata import version as _version
+
+from viewsplice._types import Latents as Latents
+from viewsplice.config import GeometryConfig as GeometryConfig
+from viewsplice.config import TrainConfig as TrainConfig
+from viewsplice.estimator import SPLICE as SPLICE
+from viewsplice.exceptions import DisconnectedGraphError as DisconnectedGraphError
+from viewsplice.exceptions import GeometryWarning as GeometryWarning
+from viewsplice.exceptions import TrainingDivergedError as TrainingDivergedError
+from viewsplice.networks import ConvNetworks as ConvNetworks
+from viewsplice.networks import MLPNetworks as MLPNetworks
+from viewsplice.networks import ResidualNetworks as ResidualNetworks
+from viewsplice.training.callbacks import progress as progress
+from viewsplice.training.loop import EpochEvent as EpochEvent
+from viewsplice.views import Views as Views
+
+__version__ = _version("viewsplice")
+
+__all__ = [
+    "SPLICE",
+    "ConvNetworks",
+    "DisconnectedGraphError",
+    "EpochEvent",
+    "GeometryConfig",
+    "GeometryWarning",
+    "Latents",
+    "MLPNetworks",
+    "ResidualNetworks",
+    "TrainConfig",
+    "TrainingDivergedError",
+    "Views",
+    "progress",
+]

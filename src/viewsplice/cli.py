@@ -1,0 +1,175 @@
+"""The command line. Each subcommand is a few calls of the library; nothing is computed here."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import viewsplice.demo as demonstration
+from viewsplice.estimator import SPLICE
+from viewsplice.exceptions import TrainingDivergedError
+from viewsplice.io import read_column, read_views, write_atomic, write_csv, write_latents
+from viewsplice.runs import MODEL, SETTINGS, check_rows, finish_run, load_run, read_settings, start_run
+from viewsplice.training.callbacks import progress
+from viewsplice.training.loop import Callback
+
+_FILES = "a file, as path, name=path or path:key (.npy .npz .csv .mat .h5 .zarr .h5ad .h5mu .nwb)"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return 0 (done), 1 (training diverged), 2 (bad input or usage) or 130 (interrupted)."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except TrainingDivergedError as error:
+        return _complain(str(error), 1)
+    except (ValueError, TypeError, OSError) as error:
+        return _complain(" ".join(str(error).split()), 2)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 130)
+    return 0
+
+
+def _complain(message: str, code: int) -> int:
+    sys.stderr.write(f"viewsplice: {message}\n")
+    return code
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one line, without the usage that `--help` shows."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with code 2."""
+        self.exit(2, f"{self.prog}: {message}: see {self.prog} --help\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="viewsplice", description="What paired views share, and what is private.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    fit = commands.add_parser("fit", help="fit paired views and write a run folder")
+    fit.add_argument("views", nargs="+", metavar="VIEW", help=_FILES)
+    fit.add_argument("--shared", metavar="N", help="dimensions of the shared spaces")
+    fit.add_argument("--private", nargs="+", metavar="N", help="dimensions of the private spaces: one, or one per view")
+    fit.add_argument("--recipe", choices=["paper"], help="how to fit (default: paper)")
+    fit.add_argument(
+        "--settings", type=Path, metavar="FILE", help="settings.json of an earlier run; options override it"
+    )
+    fit.add_argument("--groups", metavar="FILE", help="one label per row that the validation split must not divide")
+    fit.add_argument("--color", metavar="FILE", action="append", default=[], help="one value per row, for the figures")
+    fit.add_argument("--seed", type=int, metavar="S", help="seed of everything random (default: 0)")
+    fit.set_defaults(run=_fit)
+
+    transform = commands.add_parser("transform", help="embed rows with a fitted model")
+    transform.add_argument("folder", type=Path, metavar="DIR", help="run folder of a fit")
+    transform.add_argument("views", nargs="+", metavar="VIEW", help=_FILES)
+    transform.set_defaults(run=_transform)
+
+    demo = commands.add_parser("demo", help="simulate two views, fit them, write the report")
+    demo.add_argument("--quick", action="store_true", help="fewer rows and epochs")
+    demo.set_defaults(run=_demo)
+
+    for command, default in ((fit, None), (transform, None), (demo, Path("demo-run"))):
+        what = "latents.npz to write" if command is transform else "folder for the results"
+        command.add_argument("--out", type=Path, required=default is None, default=default, help=what)
+        command.add_argument("--quiet", action="store_true", help="show nothing but errors")
+    return parser
+
+
+def _fit(options: argparse.Namespace) -> None:
+    params = {"random_state": 0} | (read_settings(options.settings) if options.settings else {})
+    chosen = {
+        "n_shared": _width(options.shared),
+        "n_private": tuple(map(_width, options.private)) if options.private else None,
+        "recipe": options.recipe,
+        "random_state": options.seed,
+    }
+    params |= {name: value for name, value in chosen.items() if value is not None}
+    if options.private and len(options.private) == 1:
+        params["n_private"] = _width(options.private[0])
+    model = SPLICE(**params)
+    inputs = {"views": options.views, "groups": options.groups, "color": options.color}
+    with _folder(options.out, "fit", inputs, model):
+        views = read_views(options.views)
+        groups = check_rows("--groups", read_column(options.groups, len(views)), len(views)) if options.groups else None
+        colors = {text: check_rows("--color", read_column(text, len(views)), len(views)) for text in options.color}
+        notes, seconds = _train(model, options, views, groups=groups)
+        files = finish_run(options.out, model, views, colors=colors, seconds=seconds, notes=notes)
+    _say(options, f"wrote {files[-1]}")
+
+
+def _transform(options: argparse.Namespace) -> None:
+    model = load_run(options.folder)
+    views = read_views(options.views, names=model.view_names_)
+    latents = model.transform(views)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    write_latents(options.out, latents, {})
+    _say(options, f"wrote {options.out}")
+
+
+def _demo(options: argparse.Namespace) -> None:
+    data = demonstration.demo_data(quick=options.quick)
+    model = demonstration.demo_model(quick=options.quick)
+    (options.out / MODEL).unlink(missing_ok=True)
+    with _folder(options.out, "demo", {"quick": options.quick}, model):
+        train = data.rows("train")
+        notes, seconds = _train(model, options, train.views)
+        sentences = [*demonstration.demo_notes(model, data, quick=options.quick), *notes]
+        files = finish_run(options.out, model, train.views, colors=train.factors(), seconds=seconds, notes=sentences)
+    _say(options, "\n".join([*sentences, f"wrote {files[-1]}"]))
+
+
+def _train(model: SPLICE, options: argparse.Namespace, views: Any, **fit_options: Any) -> tuple[list[str], float]:
+    """Fit with progress shown; return what was warned of, in plain words, and the seconds it took."""
+    callbacks: list[Callback] = [] if options.quiet else [progress()]
+    started = time.monotonic()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model.fit(views, callbacks=callbacks, **fit_options)
+        except TrainingDivergedError as error:
+            write_csv(options.out / "history.csv", error.history)
+            raise
+    notes = list(dict.fromkeys(f"Warning: {warning.message}" for warning in caught))
+    _say(options, "\n".join(notes))
+    return notes, time.monotonic() - started
+
+
+@contextmanager
+def _folder(folder: Path, command: str, inputs: dict[str, Any], model: SPLICE) -> Iterator[None]:
+    """Start a run; when its input turns out to be bad, leave nothing half-written behind.
+
+    Once there is a model, everything stays: it is worth more than a tidy folder.
+    """
+    existed, settings = folder.exists(), folder / SETTINGS
+    before = settings.read_bytes() if settings.is_file() else None
+    start_run(folder, command, inputs, model)
+    try:
+        yield
+    except (ValueError, TypeError):
+        if not (folder / MODEL).exists():
+            settings.unlink(missing_ok=True)
+            if before is not None:
+                write_atomic(settings, before)
+            if not existed:
+                folder.rmdir()
+        raise
+
+
+def _width(text: str | None) -> int | str | None:
+    if text is None or text == "auto":
+        return text
+    if not text.lstrip("-").isdigit():
+        raise ValueError(f"got {text!r} as a width; expected an integer")
+    return int(text)
+
+
+def _say(options: argparse.Namespace, text: str) -> None:
+    if text and not options.quiet:
+        sys.stdout.write(f"{text}\n")

@@ -1,0 +1,296 @@
+"""SPLICE: the estimator users hold. It only checks, delegates, and keeps what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from viewsplice._random import derive_seed, root_seed
+from viewsplice._types import Array, Latents, Networks
+from viewsplice._validation import check_decodable, check_finite, private_widths, row_number, row_numbers, shared_widths
+from viewsplice.config import GeometryConfig, TrainConfig, check_number
+from viewsplice.fitted import Fitted
+from viewsplice.geometry.targets import SpaceGeometry
+from viewsplice.metrics import reconstruction_r2
+from viewsplice.model import SpliceNet
+from viewsplice.persistence import load_model, save_model
+from viewsplice.preparation import check_enough_rows, choose_device, loss_units, prepare
+from viewsplice.recipes import Problem, choose_settings, solve
+from viewsplice.training.evaluation import objective
+from viewsplice.training.fresh import fresh_terms
+from viewsplice.training.loop import Callback, History
+from viewsplice.views import Views, as_views, endpoints, is_arrow
+
+
+class SPLICE(BaseEstimator):
+    """Shared and private latent spaces of paired views, with their geometry preserved.
+
+    Parameters
+    ----------
+    n_shared
+        Width of the shared spaces: an int, or a dict by arrow such as ``{"A->B": 2, "B->A": 2}``.
+    n_private
+        Width of the private spaces: an int, a tuple in view order, or a dict by view; 0 is allowed.
+    recipe
+        ``"paper"``: Algorithms 1 and 2 of the paper.
+    networks
+        `MLPNetworks`, `ResidualNetworks`, `ConvNetworks` or anything like them; None is the recipe's own.
+    training
+        `TrainConfig`; fields left out, or None, are the recipe's own.
+    geometry
+        `GeometryConfig`, ``"default"`` for the recipe's own, or None for Step 1 alone.
+    lambda_dis
+        Weight of disentangling.
+    device
+        ``"auto"``, or a torch device such as ``"cpu"`` or ``"cuda"``.
+    random_state
+        Seed of everything random; the same seed gives the same bits, whatever the global state.
+
+    Attributes
+    ----------
+    view_names_, n_features_in_, n_shared_, n_private_
+        Names in order; features by view; widths by arrow and by view.
+    history_
+        One dict per epoch: ``stage``, ``epoch``, ``attempt``, and loss terms such as ``rec/A``, ``pred/B->A``,
+        ``dis/A->B``, ``geo/B->A``; those of the validation rows start with ``val/``.
+    geometry_, lambda_geo_
+        By space, the anchor, landmarks, geodesics, neighbors and spectrum (empty without geometry); the weight used.
+    split_
+        Training and validation row numbers.
+    model_
+        The networks, a `torch.nn.Module`.
+
+    Examples
+    --------
+    >>> from viewsplice import SPLICE, MLPNetworks, TrainConfig
+    >>> from viewsplice.datasets import linear_gaussian
+    >>> data = linear_gaussian(n_samples=300, random_state=0)
+    >>> model = SPLICE(n_shared=2, n_private=1, networks=MLPNetworks((32,)), geometry=None,
+    ...                training=TrainConfig(epochs=3), random_state=0).fit(data.views)
+    >>> model.transform(data.views).shared["A->B"].shape
+    (300, 2)
+    """
+
+    def __init__(
+        self,
+        n_shared: Any = "auto",
+        n_private: Any = "auto",
+        *,
+        recipe: str = "paper",
+        networks: Networks | None = None,
+        training: TrainConfig | None = None,
+        geometry: GeometryConfig | str | None = "default",
+        lambda_dis: float = 1.0,
+        device: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_shared = n_shared
+        self.n_private = n_private
+        self.recipe = recipe
+        self.networks = networks
+        self.training = training
+        self.geometry = geometry
+        self.lambda_dis = lambda_dis
+        self.device = device
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        validation: Any = 0.1,
+        callbacks: Sequence[Callback] = (),
+    ) -> SPLICE:
+        """Fit to paired rows.
+
+        Parameters
+        ----------
+        X, y
+            Two arrays (n, ...); or all views as a list, a dict by name, or `Views` in X.
+        groups
+            Label per row that the validation split must not divide.
+        validation
+            Fraction of the rows (0: none), row numbers, or views, on which loss terms are also evaluated.
+        callbacks
+            Functions of an `EpochEvent`, called after each epoch; returning True ends the stage.
+        """
+        settings = choose_settings(self.recipe, self.networks, self.training, self.geometry)
+        check_number("lambda_dis", self.lambda_dis, low=0)
+        seed = root_seed(self.random_state)
+        views = as_views(X, y)
+        n_private = private_widths(self.n_private, views.feature_shapes)
+        n_shared = shared_widths(self.n_shared, views.feature_shapes)
+        check_decodable(n_private, n_shared)
+        prepared = prepare(
+            views,
+            groups,
+            validation,
+            device=choose_device(self.device),
+            loss_scale=settings.training.loss_scale,
+            seed=seed,
+        )
+        check_enough_rows(len(prepared.data.train), settings.training, settings.geometry, n_private, n_shared)
+        problem = Problem(
+            data=prepared.data,
+            shapes=views.feature_shapes,
+            scales=prepared.scales,
+            n_private=n_private,
+            n_shared=n_shared,
+            settings=settings,
+            lambda_dis=float(self.lambda_dis),
+            seed=seed,
+            callbacks=tuple(callbacks),
+        )
+        self.fitted_ = Fitted.from_solution(
+            solve(problem), prepared.standardizers, settings, seed, prepared.split, views
+        )
+        return self
+
+    @property
+    def model_(self) -> SpliceNet:
+        """The trained networks."""
+        return self.fitted_.model
+
+    @property
+    def history_(self) -> History:
+        """Loss terms, one dict per epoch."""
+        return self.fitted_.history
+
+    @property
+    def geometry_(self) -> Mapping[str, SpaceGeometry]:
+        """Estimated geometry of each space; empty without geometry."""
+        return self.fitted_.geometry
+
+    @property
+    def split_(self) -> Mapping[str, Array]:
+        """Training and validation row numbers."""
+        return self.fitted_.split
+
+    @property
+    def view_names_(self) -> tuple[str, ...]:
+        """Names of the fitted views, in order."""
+        return self.model_.view_names
+
+    @property
+    def n_features_in_(self) -> dict[str, int]:
+        """Number of features of each view."""
+        return {name: s.n_features for name, s in self.fitted_.standardizers.items()}
+
+    @property
+    def n_shared_(self) -> dict[str, int]:
+        """Width of each shared space."""
+        return self.model_.n_shared
+
+    @property
+    def n_private_(self) -> dict[str, int]:
+        """Width of each private space."""
+        return self.model_.n_private
+
+    @property
+    def lambda_geo_(self) -> float:
+        """Weight of the geometric loss; 0 without geometry."""
+        geometry = self.fitted_.settings.geometry
+        return geometry.lambda_geo if geometry else 0.0
+
+    def transform(self, X: Any, y: Any = None) -> Latents[Array]:
+        """Return the latents that the given views determine; a lone array is the first view."""
+        views = self._check(X, y)
+        return self.fitted_.encode(views)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Latents[Array]:
+        """Return ``fit(X, y).transform(X, y)``."""
+        return self.fit(X, y, **fit_params).transform(X, y)
+
+    def reconstruct(self, X: Any, y: Any = None) -> dict[str, Array]:
+        """Return every view rebuilt from its private latent and the other views' shared ones, in the user's units."""
+        views = self._check(X, y, complete=True)
+        latents = self.fitted_.encode(views)
+        return {name: self.fitted_.decode_view(name, latents) for name in views.names}
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return reconstruction R², averaged over views; not for choosing widths or lambda_dis (it rewards leaks)."""
+        views = self._check(X, y, complete=True)
+        rebuilt = self.reconstruct(views)
+        return float(np.mean([reconstruction_r2(x, rebuilt[name]) for name, x in views.arrays.items()]))
+
+    def objective(self, X: Any, y: Any = None) -> float:
+        """Return sum of rec + lambda_dis x sum of dis on held-out rows, fresh measurement networks; lower is better."""
+        views = self._check(X, y, complete=True)
+        if len(views) < 4:
+            raise ValueError(f"got {len(views)} rows; objective needs at least 4, two to train on and two to judge")
+        fitted = self.fitted_
+        tensors = {name: fitted.standardizers[name].forward(x).to(fitted.device) for name, x in views.arrays.items()}
+        training = fitted.settings.training
+        units = loss_units(fitted.standardizers, training.loss_scale)
+        terms = fresh_terms(self.model_, tensors, units, training, derive_seed(fitted.seed, "objective"))
+        return objective(terms, self.lambda_dis)
+
+    def predict(self, target: str, views: Any) -> Array:
+        """Return the expected view ``target`` given other views alone, averaged over private parts of training rows."""
+        given = self._check(views)
+        if target not in self.view_names_:
+            raise ValueError(f"unknown view {target!r}; expected one of {list(self.view_names_)}")
+        if target in given:
+            raise ValueError(f"the given views include the target {target!r}; expected the others only")
+        return self.fitted_.predict(target, given)
+
+    def recombine(self, X: Any, y: Any = None, *, shared: Any, private: Any) -> dict[str, Array]:
+        """Return views made of the shared part of rows ``shared`` and the private part of rows ``private``."""
+        views = self._check(X, y, complete=True)
+        i, j = row_numbers("shared", shared, len(views)), row_numbers("private", private, len(views))
+        if len(i) != len(j) and 1 not in (len(i), len(j)):
+            raise ValueError(f"shared has {len(i)} rows and private {len(j)}; expected equally many, or one")
+        return self.fitted_.recombine(views, *np.broadcast_arrays(i, j))
+
+    def project(self, X: Any, y: Any = None, *, vary: str, anchor: int | None = None) -> Array:
+        """Return the points of one submanifold in observation space: all spaces but ``vary`` at the anchor (Eq. 6).
+
+        Parameters
+        ----------
+        X, y
+            The views; without ``anchor``, the one that determines ``vary`` suffices.
+        vary
+            A view (private space: points in that view) or an arrow ``"A->B"`` (shared space: points in view B).
+        anchor
+            Row of the data passed whose other latents are held; default: the fitted anchor.
+        """
+        views = self._check(X, y, complete=anchor is not None)
+        spaces = [*self.n_private_, *self.n_shared_]
+        if vary not in spaces:
+            raise ValueError(f"vary is {vary!r}; expected one of {spaces}")
+        source = endpoints(vary)[0] if is_arrow(vary) else vary
+        if source not in views:
+            raise ValueError(f"vary={vary!r} needs view {source!r}; got {list(views.names)}")
+        row = None if anchor is None else row_number("anchor", anchor, len(views))
+        return self.fitted_.project(views, vary, row)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one file (safetensors with JSON, no pickle)."""
+        check_is_fitted(self)
+        save_model(path, self.get_params(deep=False), self.fitted_)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, networks: Networks | None = None, device: str = "auto") -> SPLICE:
+        """Return a saved model; ``networks`` must be given again if they were of a class of your own."""
+        params, fitted = load_model(path, networks, choose_device(device))
+        model: SPLICE = cls().set_params(**params)
+        model.fitted_ = fitted
+        return model
+
+    def _check(self, X: Any, y: Any = None, *, complete: bool = False) -> Views:
+        """Return new data as views that fit this model, in its order."""
+        check_is_fitted(self)
+        views = as_views(X, y, names=self.view_names_)
+        self.fitted_.check(views)
+        missing = [name for name in self.view_names_ if name not in views]
+        if complete and missing:
+            raise ValueError(f"view {missing[0]!r} is missing; expected all of {list(self.view_names_)}")
+        check_finite(views)
+        return Views({name: views[name] for name in self.view_names_ if name in views})

@@ -1,0 +1,20 @@
+"""Files to named views, and the small writers of a run folder."""
+
+from viewsplice.io.latents import read_latents, write_latents
+from viewsplice.io.read import EXTENSIONS, read_array, read_column, read_views
+from viewsplice.io.source import Source, parse_source
+from viewsplice.io.write import write_atomic, write_csv, write_json
+
+__all__ = [
+    "EXTENSIONS",
+    "Source",
+    "parse_source",
+    "read_array",
+    "read_column",
+    "read_latents",
+    "read_views",
+    "write_atomic",
+    "write_csv",
+    "write_json",
+    "write_latents",
+]

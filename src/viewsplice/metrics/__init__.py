@@ -1,0 +1,35 @@
+"""Scores of latents against known factors, labels and views: pure functions of arrays."""
+
+from __future__ import annotations
+
+from viewsplice.metrics.decoding import align_angles, angle_shifts, circular_columns, knn_r2, linear_r2
+from viewsplice.metrics.dimension import covariance_spectrum, effective_dimension_of, saturation
+from viewsplice.metrics.labels import linear_svc_accuracy
+from viewsplice.metrics.variance import (
+    is_collapsed,
+    latent_spread,
+    reconstruction_r2,
+    sd_explained_by_angle,
+    sd_explained_by_label,
+    variance_explained_by_angle,
+    variance_explained_by_label,
+)
+
+__all__ = [
+    "align_angles",
+    "angle_shifts",
+    "circular_columns",
+    "covariance_spectrum",
+    "effective_dimension_of",
+    "is_collapsed",
+    "knn_r2",
+    "latent_spread",
+    "linear_r2",
+    "linear_svc_accuracy",
+    "reconstruction_r2",
+    "saturation",
+    "sd_explained_by_angle",
+    "sd_explained_by_label",
+    "variance_explained_by_angle",
+    "variance_explained_by_label",
+]

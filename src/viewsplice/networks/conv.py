@@ -1,0 +1,101 @@
+"""Convolutional encoders and decoders for image-shaped views: the paper's variant."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from viewsplice._types import Shape
+from viewsplice.networks.mlp import check_hidden, perceptron
+
+
+class _ChannelsFirst(nn.Module):
+    """(n, height, width, channels) -> (n, channels, height, width), or back."""
+
+    def __init__(self, *, inverse: bool) -> None:
+        super().__init__()
+        self.order = (0, 2, 3, 1) if inverse else (0, 3, 1, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.permute(self.order)
+
+
+@dataclass(frozen=True)
+class ConvNetworks:
+    """Strided convolutions, then fully connected layers; decoders are the mirror image.
+
+    Views are (n, height, width), (n, channels, height, width), or with ``channels_last`` (n, height, width, channels).
+    Measurement networks are fully connected, as in the paper.
+
+    Parameters
+    ----------
+    channels
+        Kernels (4 x 4, stride 2) of each convolution; each halves height and width.
+    hidden
+        Fully connected layers after the convolutions.
+    measurer_hidden
+        Hidden layers of the measurement networks, written like an encoder's: the widest first.
+    channels_last
+        Whether color images have their channels in the last axis.
+    """
+
+    channels: tuple[int, ...] = (64, 32)
+    hidden: tuple[int, ...] = (256,)
+    measurer_hidden: tuple[int, ...] = (256, 128, 64, 32)
+    channels_last: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("channels", "hidden", "measurer_hidden"):
+            object.__setattr__(self, name, check_hidden(name, getattr(self, name)))
+        if not self.channels:
+            raise ValueError("channels is empty; expected at least one convolution, such as (64, 32)")
+
+    def encoder(self, shape: Shape, width: int) -> nn.Module:
+        """Return a network from a view's (flat) pixels to ``width`` latents."""
+        n_channels, height, width_px = self._image(shape)
+        layers: list[nn.Module] = [nn.Unflatten(1, self._unflat(shape))]
+        layers += [_ChannelsFirst(inverse=False)] if self.channels_last and len(shape) == 3 else []
+        for n_in, n_out in zip((n_channels, *self.channels), self.channels, strict=False):
+            layers += [nn.Conv2d(n_in, n_out, kernel_size=4, stride=2, padding=1), nn.ReLU()]
+        n_flat = self.channels[-1] * (height >> len(self.channels)) * (width_px >> len(self.channels))
+        return nn.Sequential(*layers, nn.Flatten(), perceptron([n_flat, *self.hidden, width], nn.ReLU))
+
+    def decoder(self, width: int, shape: Shape) -> nn.Module:
+        """Return a network from ``width`` latents to a view's (flat) pixels."""
+        n_channels, height, width_px = self._image(shape)
+        small = (self.channels[-1], height >> len(self.channels), width_px >> len(self.channels))
+        layers: list[nn.Module] = [perceptron([width, *reversed(self.hidden), math.prod(small)], nn.ReLU), nn.ReLU()]
+        layers += [nn.Unflatten(1, small)]
+        outputs = (*reversed(self.channels[:-1]), n_channels)
+        for n_in, n_out in zip(reversed(self.channels), outputs, strict=True):
+            layers += [nn.ConvTranspose2d(n_in, n_out, kernel_size=4, stride=2, padding=1), nn.ReLU()]
+        layers.pop()
+        layers += [_ChannelsFirst(inverse=True)] if self.channels_last and len(shape) == 3 else []
+        return nn.Sequential(*layers, nn.Flatten())
+
+    def measurer(self, width: int, shape: Shape) -> nn.Module:
+        """Return a fully connected network from a private latent to the other view's pixels."""
+        return perceptron([width, *reversed(self.measurer_hidden), math.prod(shape)])
+
+    def _unflat(self, shape: Shape) -> Shape:
+        return shape if len(shape) == 3 else (1, *shape)
+
+    def _image(self, shape: Shape) -> tuple[int, int, int]:
+        """Return (channels, height, width) of a view, or say why it is no image these layers can halve."""
+        if len(shape) not in (2, 3):
+            raise ValueError(
+                f"ConvNetworks got a view with rows of shape {shape}; expected images, (height, width) or with "
+                "channels: reshape the view to (n, height, width)"
+            )
+        n_channels, height, width = self._unflat(shape)
+        if self.channels_last and len(shape) == 3:
+            height, width, n_channels = shape
+        step = 2 ** len(self.channels)
+        if height % step or width % step:
+            raise ValueError(
+                f"ConvNetworks got images of {height} x {width} pixels; expected multiples of {step} for "
+                f"{len(self.channels)} halvings: pad the images or use fewer convolutions"
+            )
+        return n_channels, height, width

@@ -1,0 +1,212 @@
+"""Saved models: one safetensors file whose header holds JSON. Loading runs no code and reads no other file."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from viewsplice._types import Array, Latents, Networks
+from viewsplice.config import GeometryConfig, TrainConfig, from_dict, to_dict
+from viewsplice.fitted import Fitted
+from viewsplice.frontend import Standardizer
+from viewsplice.geometry.targets import SpaceGeometry
+from viewsplice.io import write_atomic
+from viewsplice.model import SpliceNet
+from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
+from viewsplice.recipes import Settings
+
+FORMAT_VERSION = 1
+_NETWORKS: dict[str, Callable[..., Networks]] = {
+    "MLPNetworks": MLPNetworks,
+    "ResidualNetworks": ResidualNetworks,
+    "ConvNetworks": ConvNetworks,
+}
+_GEOMETRY_ARRAYS = ("anchors", "landmarks", "geodesics", "spectrum")
+
+
+def save_model(path: str | PathLike[str], params: Mapping[str, Any], fitted: Fitted) -> None:
+    """Write a fit and the parameters of its estimator, whole or not at all."""
+    if not Path(path).parent.is_dir():
+        raise FileNotFoundError(f"{Path(path).parent} is not a folder; expected an existing one to save the model in")
+    header = {
+        "format": "viewsplice",
+        "format_version": FORMAT_VERSION,
+        "params": settings_to_json(params),
+        "settings": settings_to_json({f.name: getattr(fitted.settings, f.name) for f in fields(fitted.settings)}),
+        "views": {
+            name: {"shape": list(s.shape), "scale": s.scale, "dtype": s.dtype}
+            for name, s in fitted.standardizers.items()
+        },
+        "n_private": fitted.model.n_private,
+        "n_shared": fitted.model.n_shared,
+        "geometry": {name: {"n_neighbors": g.n_neighbors, "unit": g.unit} for name, g in fitted.geometry.items()},
+        "seed": fitted.seed,
+        "networks_seed": fitted.model._seed,
+        "history": fitted.history,
+    }
+    tensors = {f"networks/{name}": value.cpu().contiguous() for name, value in fitted.model.state_dict().items()}
+    tensors |= {name: torch.from_numpy(np.ascontiguousarray(x)) for name, x in _arrays(fitted).items()}
+    metadata = {"viewsplice": json.dumps(header)}
+    write_atomic(Path(path), safetensors.torch.save(tensors, metadata=metadata))
+
+
+def _arrays(fitted: Fitted) -> dict[str, Array]:
+    """Return every array of a fit that is not a network weight, by name."""
+    arrays = {f"mean/{name}": s.mean for name, s in fitted.standardizers.items()}
+    arrays |= {f"split/{name}": rows for name, rows in fitted.split.items()}
+    for kind, latents in (("reference", fitted.reference), ("anchor", fitted.anchor)):
+        arrays |= {f"{kind}/{name}": x for name, x in latents.spaces().items()}
+    for space, found in fitted.geometry.items():
+        arrays |= {f"geometry/{space}/{name}": getattr(found, name) for name in _GEOMETRY_ARRAYS}
+    return arrays
+
+
+def settings_to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return estimator settings as JSON values; what JSON cannot hold (own classes, generators) becomes a note."""
+    return {name: _to_json(value) for name, value in settings.items()}
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, TrainConfig):
+        return to_dict(value)
+    if isinstance(value, GeometryConfig):
+        return {name: _to_json(v) for name, v in to_dict(value).items()}
+    if type(value).__name__ in _NETWORKS and type(value) is _NETWORKS[type(value).__name__]:
+        return {"kind": type(value).__name__, **to_dict(value)}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(k): _to_json(v) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return [_to_json(v) for v in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return {"kind": "custom", "type": type(value).__name__}
+
+
+def settings_from_json(values: Mapping[str, Any], networks: Networks | None = None) -> dict[str, Any]:
+    """Return estimator settings from their JSON form; ``networks`` stands in for networks of a user's own class."""
+    settings = dict(values)
+    made = settings.get("networks")
+    if isinstance(made, Mapping):
+        settings["networks"] = networks if networks is not None else _networks_from_json(made)
+    if isinstance(settings.get("training"), Mapping):
+        settings["training"] = from_dict(TrainConfig, settings["training"])
+    if isinstance(settings.get("geometry"), Mapping):
+        settings["geometry"] = _geometry_from_json(settings["geometry"])
+    if isinstance(settings.get("n_private"), list):
+        settings["n_private"] = tuple(settings["n_private"])
+    if isinstance(settings.get("random_state"), Mapping):
+        settings["random_state"] = None
+    return settings
+
+
+def _geometry_from_json(values: Mapping[str, Any]) -> GeometryConfig:
+    if "distance" in values:
+        warnings.warn(
+            "geometry.distance was a function of your own, which is not stored: set it again before fitting anew",
+            UserWarning,
+            stacklevel=2,
+        )
+    return from_dict(GeometryConfig, {name: value for name, value in values.items() if name != "distance"})
+
+
+def _networks_from_json(values: Mapping[str, Any]) -> Networks:
+    kind = values.get("kind")
+    if kind not in _NETWORKS:
+        raise ValueError(
+            f"networks are of a class that viewsplice does not know ({values.get('type', kind)}): "
+            "pass them again, as in SPLICE.load(path, networks=...)"
+        )
+    arguments = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name != "kind"}
+    return _NETWORKS[kind](**arguments)
+
+
+def load_model(
+    path: str | PathLike[str], networks: Networks | None, device: torch.device
+) -> tuple[dict[str, Any], Fitted]:
+    """Return the estimator parameters and the fit of a saved model."""
+    header, tensors = _read(Path(path))
+    try:
+        params = settings_from_json(header["params"], networks)
+        settings = Settings(**settings_from_json(header["settings"], networks))
+        return params, _fitted(header, tensors, settings, device)
+    except (KeyError, TypeError, AttributeError, RuntimeError, IndexError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(f"{path} is damaged or incomplete ({reason}); expected a file of SPLICE.save") from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return header and tensors, after checking that this is a viewsplice file of a known version."""
+    if not path.is_file():
+        raise ValueError(f"{path} is not a file; expected a model written by SPLICE.save")
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {}).get("viewsplice", "null"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except (safetensors.SafetensorError, ValueError, OSError) as error:
+        raise ValueError(f"{path} cannot be read as a saved model ({error}); expected a file of SPLICE.save") from error
+    if not isinstance(header, dict) or header.get("format") != "viewsplice":
+        raise ValueError(f"{path} is a safetensors file, but not a viewsplice model; expected a file of SPLICE.save")
+    if header.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format version {header.get('format_version')}; this viewsplice reads {FORMAT_VERSION}: "
+            "update viewsplice"
+        )
+    return header, tensors
+
+
+def _fitted(
+    header: Mapping[str, Any], tensors: Mapping[str, Tensor], settings: Settings, device: torch.device
+) -> Fitted:
+    shapes = {name: tuple(view["shape"]) for name, view in header["views"].items()}
+    with torch.device("meta"):
+        # No memory is taken for sizes a header merely claims: the stored tensors decide.
+        model = SpliceNet(shapes, header["n_private"], header["n_shared"], settings.networks, header["networks_seed"])
+    weights = {name.removeprefix("networks/"): x for name, x in tensors.items() if name.startswith("networks/")}
+    model.load_state_dict(weights, assign=True)
+    arrays = {name: x.numpy() for name, x in tensors.items() if not name.startswith("networks/")}
+    standardizers = {name: _standardizer(name, view, arrays) for name, view in header["views"].items()}
+    geometry = {space: _geometry(space, values, arrays) for space, values in header["geometry"].items()}
+    return Fitted(
+        model=model.to(device).eval(),
+        standardizers=standardizers,
+        settings=settings,
+        seed=header["seed"],
+        history=list(header["history"]),
+        geometry=geometry,
+        split={name: arrays[f"split/{name}"] for name in ("train", "validation")},
+        reference=_latents("reference", model, arrays),
+        anchor=_latents("anchor", model, arrays),
+    )
+
+
+def _standardizer(name: str, view: Mapping[str, Any], arrays: Mapping[str, Array]) -> Standardizer:
+    mean, shape, scale, dtype = arrays[f"mean/{name}"], tuple(view["shape"]), view["scale"], view["dtype"]
+    if mean.shape != (math.prod(shape),) or not 0 < scale < math.inf or dtype not in ("float32", "float64"):
+        raise TypeError(f"view {name!r} has mean {mean.shape}, shape {shape}, scale {scale} and dtype {dtype}")
+    return Standardizer(mean, scale, shape, dtype)
+
+
+def _geometry(space: str, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> SpaceGeometry:
+    stored: dict[str, Any] = {name: arrays[f"geometry/{space}/{name}"] for name in _GEOMETRY_ARRAYS}
+    return SpaceGeometry(**stored, n_neighbors=values["n_neighbors"], unit=values["unit"])
+
+
+def _latents(kind: str, model: SpliceNet, arrays: Mapping[str, Array]) -> Latents[Array]:
+    return Latents(
+        private={name: arrays[f"{kind}/{name}"] for name in model.n_private},
+        shared={name: arrays[f"{kind}/{name}"] for name in model.n_shared},
+    )

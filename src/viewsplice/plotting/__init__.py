@@ -1,0 +1,27 @@
+"""Figures of fitted models: functions that draw on given axes and return them (needs the extra ``plot``).
+
+Colors are safe for color-blind readers and for print. Nothing global changes: no pyplot, no current figure, no backend.
+"""
+
+try:
+    import matplotlib  # noqa: F401 - a clear message here beats one from the depth of a module
+except ImportError as error:
+    raise ImportError("viewsplice.plotting needs matplotlib: pip install 'viewsplice[plot]'") from error
+
+from viewsplice.plotting.canvas import to_png as to_png
+from viewsplice.plotting.colors import ColorKind as ColorKind
+from viewsplice.plotting.geometry import distance_plot as distance_plot
+from viewsplice.plotting.geometry import spectrum_plot as spectrum_plot
+from viewsplice.plotting.latents import latent_scatter as latent_scatter
+from viewsplice.plotting.reconstruction import reconstruction_plot as reconstruction_plot
+from viewsplice.plotting.training import loss_curves as loss_curves
+
+__all__ = [
+    "ColorKind",
+    "distance_plot",
+    "latent_scatter",
+    "loss_curves",
+    "reconstruction_plot",
+    "spectrum_plot",
+    "to_png",
+]

@@ -1,0 +1,135 @@
+"""From what the user passed to `fit` to a checked problem: the last place where NumPy is seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from viewsplice._random import numpy_generator
+from viewsplice._types import Array
+from viewsplice._validation import check_finite, split_rows
+from viewsplice.config import GeometryConfig, LossScale, TrainConfig
+from viewsplice.frontend import Standardizer
+from viewsplice.training.alternating import TrainingData
+from viewsplice.views import Views, as_views
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Standardized tensors with their split, and what leads back to the user's units."""
+
+    data: TrainingData
+    standardizers: dict[str, Standardizer]
+    split: dict[str, Array]
+
+    @property
+    def scales(self) -> dict[str, float]:
+        """User's units per network unit, by view."""
+        return {name: standardizer.scale for name, standardizer in self.standardizers.items()}
+
+
+def choose_device(device: str) -> torch.device:
+    """Return the device: ``"auto"`` is CUDA where there is one, else the CPU (other accelerators by name)."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=device).device
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise ValueError(
+            f"device is {device!r}, which torch cannot use here; expected 'auto' or such as 'cpu'"
+        ) from error
+
+
+def prepare(
+    views: Views, groups: Any, validation: Any, *, device: torch.device, loss_scale: LossScale, seed: int
+) -> Prepared:
+    """Check, split and standardize the views.
+
+    ``validation`` given as views is appended to the rows, so that one set of tensors holds everything.
+    """
+    if len(views.names) < 2:
+        raise ValueError(f"got one view, {views.names[0]!r}; expected two or more paired views")
+    views = Views(views, groups=groups)
+    check_finite(views)
+    blocks = [views]
+    if _is_views(validation):
+        blocks.append(_validation_views(validation, views))
+        train, held_out = np.arange(len(views)), np.arange(len(views), len(views) + len(blocks[1]))
+    else:
+        train, held_out = split_rows(len(views), validation, views.groups, numpy_generator(seed, "split"))
+    if len(train) < 2:
+        raise ValueError(f"only {len(train)} row is left for training, of {len(views)}; expected many paired rows")
+    standardizers = {name: Standardizer.fit(x, train, name) for name, x in views.arrays.items()}
+    data = TrainingData(
+        views={name: _standardized(name, blocks, standardizers[name]).to(device) for name in views.names},
+        train=torch.from_numpy(train).to(device),
+        validation=torch.from_numpy(held_out).to(device),
+        units=loss_units(standardizers, loss_scale),
+    )
+    return Prepared(data, standardizers, {"train": train, "validation": held_out})
+
+
+def loss_units(standardizers: Mapping[str, Standardizer], loss_scale: LossScale) -> dict[str, float]:
+    """Return what squared errors of standardized rows are divided by, for each view.
+
+    Standardized training rows have total variance = number of features. Averages over features in the user's units
+    are larger by scale^2.
+    """
+    return {
+        name: s.n_features if loss_scale == "fraction" else s.n_features / s.scale**2
+        for name, s in standardizers.items()
+    }
+
+
+def _is_views(validation: Any) -> bool:
+    if isinstance(validation, Views | Mapping):
+        return True
+    return isinstance(validation, list | tuple) and any(np.ndim(item) > 1 for item in validation)
+
+
+def _validation_views(validation: Any, views: Views) -> Views:
+    held_out = as_views(validation, names=views.names)
+    if set(held_out.names) != set(views.names) or held_out.feature_shapes != views.feature_shapes:
+        raise ValueError(
+            f"validation has views {held_out.feature_shapes}; expected the same as the training views: "
+            f"{views.feature_shapes}"
+        )
+    check_finite(held_out)
+    return held_out
+
+
+def _standardized(name: str, blocks: list[Views], standardizer: Standardizer) -> torch.Tensor:
+    out = np.empty((sum(map(len, blocks)), standardizer.n_features), dtype=np.float32)
+    start = 0
+    for block in blocks:
+        standardizer.write(block[name], out[start : start + len(block)])
+        start += len(block)
+    return torch.from_numpy(out)
+
+
+def check_enough_rows(
+    n_train: int,
+    training: TrainConfig,
+    geometry: GeometryConfig | None,
+    n_private: Mapping[str, int],
+    n_shared: Mapping[str, int],
+) -> None:
+    """Raise, before any training, if there are fewer training rows than the settings need."""
+    widest = max([*n_private.values(), *n_shared.values()])
+    needs = [
+        (training.batch_size, f"batch_size={training.batch_size}", "lower training.batch_size"),
+        (widest + 1, f"a latent space of width {widest}", "lower the width"),
+    ]
+    if geometry is not None:
+        needs += [(geometry.n_landmarks, f"n_landmarks={geometry.n_landmarks}", "lower geometry.n_landmarks")]
+        if geometry.distance is None:
+            k = geometry.n_neighbors
+            needs += [(k + 1, f"n_neighbors={k}", "lower geometry.n_neighbors")]
+    least, what, remedy = max(needs)
+    if n_train < least:
+        raise ValueError(f"got {n_train} training rows; {what} needs at least {math.ceil(least)}: add rows or {remedy}")

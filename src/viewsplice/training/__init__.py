@@ -1,0 +1,1 @@
+"""One alternating training loop for everything that is trained."""

@@ -1,0 +1,208 @@
+"""One epoch of Algorithm 1; of Algorithm 2 when geometry targets are given. All training goes through here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from viewsplice._random import torch_generator
+from viewsplice._types import LossTerms, TensorViews
+from viewsplice.config import TrainConfig
+from viewsplice.geometry.targets import GeometryTargets
+from viewsplice.model import SpliceNet
+from viewsplice.training.objectives import LandmarkBatch, Units, autoencoding, disentangling, measurement
+
+_CHUNK = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """All rows as resident tensors, and which of them are for training and for validation.
+
+    Attributes
+    ----------
+    views
+        By view, (n, features), standardized, on the device.
+    train, validation
+        Row numbers; validation may be empty.
+    units
+        By view, what squared errors are divided by.
+    """
+
+    views: TensorViews
+    train: Tensor
+    validation: Tensor
+    units: Units
+
+
+class AlternatingEpoch:
+    """Callable that trains for one epoch and returns the epoch's mean loss terms.
+
+    Parameters
+    ----------
+    model, data, config
+        What is trained, on what, and how (complete settings).
+    lambda_dis
+        Weight of disentangling.
+    seed
+        Of the batches and of restarted measurement networks.
+    targets
+        Geometry targets: with them this is Algorithm 2, and disentangling runs from the first epoch.
+    """
+
+    def __init__(
+        self,
+        model: SpliceNet,
+        data: TrainingData,
+        config: TrainConfig,
+        *,
+        lambda_dis: float,
+        seed: int,
+        targets: GeometryTargets | None = None,
+    ) -> None:
+        self.model = model
+        self.data = data
+        self.config = config
+        self.lambda_dis = lambda_dis
+        self.targets = targets
+        self.stage = "geometry" if targets else "disentangle"
+        self.generator = torch_generator(seed, "batches", self.stage)
+        self.first_disentangling = 0 if targets else math.floor(config.disentangle_after * config.epochs)
+        self.restart_interval = max(1, round(config.restart_every * config.epochs)) if config.restart_every else 0
+        self.autoencoder_optimizer = adamw(model.autoencoder_parameters(), config)
+        self.measurement_optimizer: torch.optim.Optimizer | None = None
+
+    def __call__(self, epoch: int) -> dict[str, float]:
+        """Train for one epoch (counted from 0)."""
+        set_learning_rate(self.autoencoder_optimizer, self.config, epoch)
+        means = RunningMeans()
+        is_disentangling = epoch >= self.first_disentangling and len(self.model.measurers) > 0
+        if is_disentangling:
+            self._measure(epoch, means)
+        for positions in self._batches():
+            self._autoencode(positions, means)
+            if is_disentangling:
+                self._disentangle(positions, means)
+        return means.result()
+
+    def _batches(self) -> Sequence[Tensor]:
+        """Return shuffled positions in the training rows, batch by batch."""
+        return shuffled_batches(self.data.train, self.config.batch_size, self.generator)
+
+    def _measure(self, epoch: int, means: RunningMeans) -> None:
+        """Train the measurement networks, from scratch when a restart is due."""
+        n_passes, optimizer = self.config.n_msr, self.measurement_optimizer
+        since = epoch - self.first_disentangling
+        if optimizer is None or (self.restart_interval and since % self.restart_interval == 0):
+            n_passes = self.config.restart_passes
+            self.model.reset_measurers(f"{self.stage}/{epoch}")
+            optimizer = adamw(self.model.measurement_parameters(), self.config)
+        self.measurement_optimizer = optimizer
+        train_measurers(self.model, self.data, optimizer, self._batches, n_passes, means)
+
+    def _autoencode(self, positions: Tensor, means: RunningMeans) -> None:
+        rows, landmarks = self.data.train[positions], None
+        if self.targets is not None:
+            rows = torch.cat([rows, self.targets.landmarks])
+            distances = take(self.targets.distances, positions)
+            landmarks = LandmarkBatch(len(self.targets.landmarks), distances, self.targets.lambda_geo)
+        terms = autoencoding(self.model, take(self.data.views, rows), self.data.units, landmarks)
+        step(self.autoencoder_optimizer, terms, self.model.autoencoder_parameters())
+        means.add(terms.parts)
+
+    def _disentangle(self, positions: Tensor, means: RunningMeans) -> None:
+        """Step the private encoders only, with the optimizer they share with reconstruction.
+
+        A separate Adam would undo the weight lambda_dis, since Adam is blind to the scale of a loss. Decoders and
+        shared encoders have no gradient here, so that they get neither a step nor weight decay.
+        """
+        private = self.model.encode_private(take(self.data.views, self.data.train[positions]))
+        terms = disentangling(self.model, private, self.data.units, self.lambda_dis)
+        step(self.autoencoder_optimizer, terms, self.model.private_parameters())
+        means.add(terms.parts)
+
+
+def train_measurers(
+    model: SpliceNet,
+    data: TrainingData,
+    optimizer: torch.optim.Optimizer,
+    batches: Callable[[], Sequence[Tensor]],
+    n_passes: int,
+    means: RunningMeans,
+) -> None:
+    """Train the measurement networks for some passes; ``means`` gets the terms of the last one.
+
+    The encoders rest meanwhile, so the private latents of all rows are computed once for all passes.
+    """
+    parameters = model.measurement_parameters()
+    private = encode_private(model, data.views, data.train)
+    for last in [False] * (n_passes - 1) + [True]:
+        for positions in batches():
+            batch = take(data.views, data.train[positions])
+            terms = measurement(model, take(private, positions), batch, data.units)
+            step(optimizer, terms, parameters)
+            if last:
+                means.add(terms.parts)
+
+
+def shuffled_batches(rows: Tensor, batch_size: int, generator: torch.Generator) -> Sequence[Tensor]:
+    """Return positions in ``rows`` in random order, in batches of at least ``batch_size`` (the tail is spread)."""
+    order = torch.randperm(len(rows), generator=generator).to(rows.device)
+    return order.tensor_split(max(1, len(rows) // batch_size))
+
+
+class RunningMeans:
+    """Means of named loss terms over batches, read out once so that no step waits for a number."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Tensor] = {}
+        self._counts: dict[str, int] = {}
+
+    def add(self, parts: Mapping[str, Tensor]) -> None:
+        """Add one batch."""
+        for name, value in parts.items():
+            self._sums[name] = self._sums[name] + value.detach() if name in self._sums else value.detach()
+            self._counts[name] = self._counts.get(name, 0) + 1
+
+    def result(self) -> dict[str, float]:
+        """Return the means."""
+        return {name: float(total) / self._counts[name] for name, total in self._sums.items()}
+
+
+def take(tensors: Mapping[str, Tensor], index: Tensor) -> dict[str, Tensor]:
+    """Return the same rows of each tensor."""
+    return {name: x.index_select(0, index) for name, x in tensors.items()}
+
+
+def encode_private(model: SpliceNet, views: TensorViews, rows: Tensor) -> dict[str, Tensor]:
+    """Return the private latents of some rows without gradients, in chunks."""
+    with torch.no_grad():
+        chunks = [model.encode_private(take(views, chunk)) for chunk in rows.split(_CHUNK)]
+    return {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
+
+
+def step(optimizer: torch.optim.Optimizer, terms: LossTerms, parameters: list[nn.Parameter]) -> None:
+    """Take one step on exactly these parameters; all others have no gradient, before and after, and do not move."""
+    terms.total.backward(inputs=parameters)
+    optimizer.step()
+    for parameter in parameters:
+        parameter.grad = None
+
+
+def adamw(parameters: list[nn.Parameter], config: TrainConfig) -> torch.optim.AdamW:
+    """Return AdamW with the configured rate and decay, fused where the device has it."""
+    is_fused = parameters[0].device.type in ("cpu", "cuda")
+    return torch.optim.AdamW(parameters, config.learning_rate, weight_decay=config.weight_decay, fused=is_fused)
+
+
+def set_learning_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, epoch: int) -> None:
+    """Set the scheduled rate of one epoch: from ``learning_rate`` to its ``final_learning_rate`` fraction."""
+    progress = epoch / max(1, config.epochs - 1)
+    shape = {"constant": 1.0, "linear": 1 - progress, "cosine": (1 + math.cos(math.pi * progress)) / 2}
+    fraction = config.final_learning_rate + (1 - config.final_learning_rate) * shape[config.schedule]
+    for group in optimizer.param_groups:
+        group["lr"] = config.learning_rate * fraction

@@ -1,0 +1,69 @@
+"""Progress of a fit, as a callback: a bar on a terminal, plain lines in a pipe."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, TextIO
+
+from tqdm import tqdm
+
+from viewsplice.training.loop import Callback, EpochEvent
+
+# A pipe gets a line at most this often, plus the first and last epoch of a stage.
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+def progress(stream: TextIO | None = None) -> Callback:
+    """Return a callback that shows epoch, losses and remaining time on ``stream`` (default: standard error)."""
+    out = sys.stderr if stream is None else stream
+    return _bar(out) if out.isatty() else _lines(out)
+
+
+def summary(terms: dict[str, float]) -> str:
+    """Return the sums of each kind of loss, such as ``rec 0.12 dis 0.01``, validation rows where there are any."""
+    kinds: dict[str, float] = {}
+    is_validated = any(name.startswith("val/rec/") for name in terms)
+    for name, value in terms.items():
+        kind = name.removeprefix("val/").split("/")[0]
+        if name.startswith("val/") == (is_validated and kind != "geo"):
+            kinds[kind] = kinds.get(kind, 0.0) + value
+    return " ".join(f"{kind} {value:.4f}" for kind, value in kinds.items())
+
+
+def _bar(out: TextIO) -> Callback:
+    bars: dict[str, tqdm[Any]] = {}
+
+    def show(event: EpochEvent) -> None:
+        if event.stage not in bars:
+            bars[event.stage] = tqdm(total=event.n_epochs, desc=event.stage, file=out, unit="epoch")
+        bar = bars[event.stage]
+        bar.set_postfix_str(summary(event.terms), refresh=False)
+        bar.update()
+        if event.epoch + 1 == event.n_epochs:
+            bar.close()
+
+    return show
+
+
+def _lines(out: TextIO) -> Callback:
+    started = time.monotonic()
+    shown = -_SECONDS_BETWEEN_LINES
+    stage_started = (started, "")
+
+    def show(event: EpochEvent) -> None:
+        nonlocal shown, stage_started
+        now = time.monotonic() - started
+        if event.stage != stage_started[1]:
+            stage_started = (now, event.stage)
+        is_edge = event.epoch in (0, event.n_epochs - 1)
+        if is_edge or now - shown >= _SECONDS_BETWEEN_LINES:
+            shown = now
+            done = event.epoch + 1
+            left = (now - stage_started[0]) / done * (event.n_epochs - done)
+            out.write(
+                f"{event.stage} {done}/{event.n_epochs} {summary(event.terms)} ({now:.0f} s, {left:.0f} s left)\n"
+            )
+            out.flush()
+
+    return show

@@ -1,0 +1,116 @@
+"""Epochs, history, validation, callbacks and the non-finite guard: used by SPLICE and by anything trained like it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from viewsplice.config import TrainConfig
+from viewsplice.exceptions import TrainingDivergedError
+
+History = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class EpochEvent:
+    """What a callback sees after each epoch.
+
+    Attributes
+    ----------
+    stage, epoch, n_epochs
+        Where training is; epochs count from 0.
+    terms
+        The epoch's mean loss terms; those of the validation rows start with ``val/``.
+    model
+        The networks as they are now.
+    """
+
+    stage: str
+    epoch: int
+    n_epochs: int
+    terms: dict[str, float]
+    model: nn.Module
+
+
+Callback = Callable[[EpochEvent], bool | None]
+"""Called after each epoch; returning True ends the stage."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How a stage is judged on rows it is not trained on.
+
+    Attributes
+    ----------
+    evaluate
+        Returns the loss terms of the validation rows; the argument is the epoch.
+    objective
+        Returns one number from them, lower is better.
+    first_epoch
+        Epochs before this one do not compete for the best: they are not yet trained on the whole objective.
+    """
+
+    evaluate: Callable[[int], dict[str, float]]
+    objective: Callable[[dict[str, float]], float]
+    first_epoch: int = 0
+
+
+def run(
+    stage: str,
+    train_epoch: Callable[[int], dict[str, float]],
+    model: nn.Module,
+    config: TrainConfig,
+    history: History,
+    *,
+    validation: Validation | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> None:
+    """Train one stage in place, appending one row per epoch to ``history``.
+
+    Raises
+    ------
+    TrainingDivergedError
+        After the first epoch with a non-finite term or weight; it carries the last finite weights.
+    """
+    finite = snapshot(model)
+    best: tuple[float, dict[str, Tensor]] = (math.inf, finite)
+    n_worse = 0
+    for epoch in range(config.epochs):
+        terms = train_epoch(epoch)
+        is_judged = validation is not None and (epoch + 1) % config.validate_every == 0
+        held_out = validation.evaluate(epoch) if validation is not None and is_judged else {}
+        terms |= {f"val/{name}": value for name, value in held_out.items()}
+        history.append({"stage": stage, "epoch": epoch, **terms})
+        culprit = _non_finite(terms, model)
+        if culprit is not None:
+            model.load_state_dict(finite)
+            raise TrainingDivergedError(stage, epoch, culprit, history, finite)
+        finite = snapshot(model)
+        if validation is not None and is_judged and epoch >= validation.first_epoch:
+            value = validation.objective(held_out)
+            n_worse = 0 if value < best[0] else n_worse + 1
+            best = (value, finite) if value < best[0] else best
+        event = EpochEvent(stage, epoch, config.epochs, terms, model)
+        answers = [callback(event) for callback in callbacks]
+        if any(answers) or (config.patience and n_worse >= config.patience):
+            break
+    if config.keep_best and math.isfinite(best[0]):
+        model.load_state_dict(best[1])
+
+
+def snapshot(model: nn.Module) -> dict[str, Tensor]:
+    """Return a copy of all weights."""
+    return {name: value.detach().clone() for name, value in model.state_dict().items()}
+
+
+def _non_finite(terms: dict[str, float], model: nn.Module) -> str | None:
+    """Return the name of the first loss term, or else weight, that is not finite."""
+    for name, value in terms.items():
+        if not math.isfinite(value):
+            return name
+    return next((name for name, value in model.named_parameters() if not torch.isfinite(value).all()), None)

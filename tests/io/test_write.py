@@ -1,0 +1,106 @@
+"""Tests of the writers of a run folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from viewsplice.io import write_atomic, write_csv, write_json
+from viewsplice.io.write import atomic_file
+
+
+def test_a_file_is_replaced(tmp_path: Path) -> None:
+    write_atomic(tmp_path / "x", b"old content")
+    write_atomic(tmp_path / "x", b"new")
+    assert (tmp_path / "x").read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_content_is_on_disk_before_it_replaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    sync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (calls.append("sync"), sync(file)))
+    monkeypatch.setattr(os, "replace", lambda *paths: (calls.append("replace"), replace(*paths)))
+    write_atomic(tmp_path / "x", b"new")
+    assert calls == ["sync", "replace"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+def test_a_failure_keeps_the_previous_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
+) -> None:
+    def fail(*_: Any) -> None:
+        raise error
+
+    write_atomic(tmp_path / "x", b"old")
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(type(error)):
+        write_atomic(tmp_path / "x", b"new")
+    assert (tmp_path / "x").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["x"]
+
+
+def test_a_failure_inside_the_block(tmp_path: Path) -> None:
+    def write_half() -> None:
+        with atomic_file(tmp_path / "x") as file:
+            file.write(b"half")
+            raise ValueError("bad row")
+
+    with pytest.raises(ValueError, match="bad row"):
+        write_half()
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_permissions_follow_the_umask(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    write_atomic(tmp_path / "x", b"new")
+    assert (tmp_path / "x").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_json(tmp_path: Path) -> None:
+    content = {
+        "nan": float("nan"),
+        "nested": [(np.inf, 1.5), {"x": np.float32(-np.inf)}],
+        "array": np.array([[1.0, np.nan]]),
+        "numbers": [np.int64(3), True, None, np.bool_(False)],
+        "path": Path("data/ü.npy"),
+        2: "two",
+    }
+    write_json(tmp_path / "x.json", content)
+    text = (tmp_path / "x.json").read_text(encoding="utf-8")
+    assert text.startswith('{\n  "nan": null,\n')
+    assert text.endswith("}\n")
+    assert "data/ü.npy" in text
+    assert json.loads(text) == {
+        "nan": None,
+        "nested": [[None, 1.5], {"x": None}],
+        "array": [[1.0, None]],
+        "numbers": [3, True, None, False],
+        "path": "data/ü.npy",
+        "2": "two",
+    }
+
+
+def test_json_of_something_else_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        write_json(tmp_path / "x.json", {"x": object()})
+    assert os.listdir(tmp_path) == []
+
+
+def test_csv(tmp_path: Path) -> None:
+    rows = [{"stage": "scout", "epoch": 0, "rec/A": 0.1}, {"stage": "a,b", "pred/B->A": np.float64(2.5), "rec/A": None}]
+    write_csv(tmp_path / "x.csv", rows)
+    expected = b'stage,epoch,rec/A,pred/B->A\nscout,0,0.1,\n"a,b",,,2.5\n'
+    assert (tmp_path / "x.csv").read_bytes() == expected
+
+
+def test_csv_without_rows(tmp_path: Path) -> None:
+    write_csv(tmp_path / "x.csv", [])
+    assert (tmp_path / "x.csv").read_bytes() == b""

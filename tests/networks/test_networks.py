@@ -1,0 +1,140 @@
+"""Shapes, mirroring, activation, and row independence of the network makers."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
+from viewsplice.networks.mlp import CenteredSoftplus
+from viewsplice.networks.residual import FourierFeatures
+
+MAKERS = [
+    (MLPNetworks((16, 8)), (12,)),
+    (ResidualNetworks(width=16, n_blocks=2), (12,)),
+    (ResidualNetworks(width=16, n_blocks=1, n_frequencies=4), (3, 4)),
+    (ConvNetworks(channels=(4, 2), hidden=(8,), measurer_hidden=(8, 4)), (8, 8)),
+    (ConvNetworks(channels=(4,), hidden=()), (3, 6, 4)),
+    (ConvNetworks(channels=(4,), channels_last=True), (6, 4, 3)),
+]
+
+
+@pytest.mark.parametrize(("networks", "shape"), MAKERS)
+def test_networks_map_flat_rows_to_widths_and_back(networks, shape):
+    n_features = math.prod(shape)
+    with torch.random.fork_rng():
+        encoder, decoder = networks.encoder(shape, 3), networks.decoder(5, shape)
+        measurer = networks.measurer(2, shape)
+    x = torch.linspace(0, 1, 7 * n_features).reshape(7, n_features)
+    assert encoder(x).shape == (7, 3)
+    assert decoder(torch.ones(7, 5)).shape == (7, n_features)
+    assert measurer(torch.ones(7, 2)).shape == (7, n_features)
+
+
+@pytest.mark.parametrize(("networks", "shape"), MAKERS)
+def test_a_row_never_depends_on_its_neighbors(networks, shape):
+    with torch.random.fork_rng():
+        encoder = networks.encoder(shape, 3)
+        x = torch.randn(6, math.prod(shape))
+    together = encoder(x)
+    alone = torch.cat([encoder(row[None]) for row in x])
+    assert torch.allclose(together, alone, atol=1e-5)
+
+
+def widths(network):
+    return [(layer.in_features, layer.out_features) for layer in network.modules() if isinstance(layer, nn.Linear)]
+
+
+def test_decoders_mirror_encoders_and_measurers_are_like_decoders():
+    networks = MLPNetworks((256, 128))
+    with torch.random.fork_rng():
+        assert widths(networks.encoder((10,), 2)) == [(10, 256), (256, 128), (128, 2)]
+        assert widths(networks.decoder(2, (10,))) == [(2, 128), (128, 256), (256, 10)]
+        assert widths(networks.measurer(2, (10,))) == [(2, 128), (128, 256), (256, 10)]
+
+
+def test_convolutional_variant_of_the_paper():
+    networks = ConvNetworks()
+    with torch.random.fork_rng():
+        encoder, decoder = networks.encoder((28, 28), 30), networks.decoder(32, (28, 28))
+        measurer = networks.measurer(2, (28, 28))
+    assert widths(encoder) == [(1568, 256), (256, 30)]
+    assert widths(decoder) == [(32, 256), (256, 1568)]
+    assert widths(measurer) == [(2, 32), (32, 64), (64, 128), (128, 256), (256, 784)]
+    kernels = [(m.in_channels, m.out_channels) for m in encoder.modules() if isinstance(m, nn.Conv2d)]
+    assert kernels == [(1, 64), (64, 32)]
+    assert isinstance(list(decoder.modules())[-2], nn.ConvTranspose2d)
+
+
+def test_channels_last_is_the_same_network_seen_from_transposed_images():
+    first, last = ConvNetworks(channels=(4,)), ConvNetworks(channels=(4,), channels_last=True)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        encoder_first, decoder_first = first.encoder((3, 6, 4), 2), first.decoder(2, (3, 6, 4))
+        torch.manual_seed(0)
+        encoder_last, decoder_last = last.encoder((6, 4, 3), 2), last.decoder(2, (6, 4, 3))
+        images = torch.randn(5, 3, 6, 4)
+    moved = images.permute(0, 2, 3, 1)
+    assert torch.allclose(encoder_first(images.flatten(1)), encoder_last(moved.flatten(1)), atol=1e-6)
+    z = torch.ones(5, 2)
+    rebuilt = decoder_last(z).reshape(5, 6, 4, 3).permute(0, 3, 1, 2)
+    assert torch.allclose(decoder_first(z).reshape(5, 3, 6, 4), rebuilt, atol=1e-6)
+
+
+def test_activation_is_zero_with_slope_one_at_zero():
+    x = torch.zeros(1, requires_grad=True)
+    y = CenteredSoftplus()(x)
+    y.backward()
+    assert y.item() == pytest.approx(0.0, abs=1e-6)
+    assert x.grad.item() == pytest.approx(1.0)
+    assert CenteredSoftplus()(torch.tensor([2.0])).item() == pytest.approx(2 * (math.log1p(math.exp(2)) - math.log(2)))
+
+
+def test_fourier_features_keep_the_latents_and_add_waves():
+    with torch.random.fork_rng():
+        features = FourierFeatures(2, 5, scale=3.0)
+    z = torch.tensor([[0.3, -0.2]])
+    out = features(z)
+    phase = z @ features.frequencies
+    assert out.shape == (1, features.n_outputs) == (1, 12)
+    assert torch.equal(out[:, :2], z)
+    assert torch.allclose(out[:, 2:7].square() + out[:, 7:].square(), torch.ones(1, 5))
+    assert torch.allclose(out[:, 2:7], phase.sin())
+
+
+def test_paper_layers():
+    assert MLPNetworks.paper("lgn-v1").hidden == (200,) * 6
+    assert MLPNetworks.paper("sprites").hidden == (1024, 512, 512, 2048, 1024, 512)
+    assert MLPNetworks().hidden == (256, 128, 64, 32)
+    with pytest.raises(ValueError, match="expected one of"):
+        MLPNetworks.paper("cifar")
+
+
+def test_lists_become_tuples_so_that_equal_settings_are_equal():
+    assert MLPNetworks([4, 2]) == MLPNetworks((4, 2))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MLPNetworks((0,)), "each width in hidden is 0"),
+        (lambda: MLPNetworks(64), "expected a sequence of layer widths"),
+        (lambda: ConvNetworks(channels=()), "at least one convolution"),
+        (lambda: ResidualNetworks(width=1), "width is 1"),
+        (lambda: ResidualNetworks(frequency_scale=0), "frequency_scale is 0"),
+        (lambda: ConvNetworks().encoder((784,), 2), "expected images"),
+        (lambda: ConvNetworks().encoder((27, 28), 2), "27 x 28 pixels; expected multiples of 4"),
+    ],
+)
+def test_bad_settings_are_refused_in_words(make, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
+
+
+def test_no_batch_statistics_and_no_dropout():
+    banned = (nn.modules.batchnorm._BatchNorm, nn.Dropout)
+    with torch.random.fork_rng():
+        for networks, shape in MAKERS:
+            modules = [*networks.encoder(shape, 2).modules(), *networks.decoder(2, shape).modules()]
+            assert not any(isinstance(module, banned) for module in modules)

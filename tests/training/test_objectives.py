@@ -1,0 +1,98 @@
+"""Values of the objectives, and exactly which parameters each step moves."""
+
+import copy
+
+import pytest
+import torch
+
+from viewsplice.config import TrainConfig
+from viewsplice.losses import geodesic_loss, latent_distances
+from viewsplice.model import SpliceNet
+from viewsplice.networks import MLPNetworks
+from viewsplice.training.alternating import adamw, step
+from viewsplice.training.objectives import LandmarkBatch, autoencoding, disentangling, measurement
+
+UNITS = {"A": 2.0, "B": 4.0}
+
+
+@pytest.fixture
+def model():
+    return SpliceNet({"A": (6,), "B": (5,)}, {"A": 2, "B": 1}, {"A->B": 3, "B->A": 3}, MLPNetworks((8,)), seed=0)
+
+
+@pytest.fixture
+def batch():
+    generator = torch.Generator().manual_seed(0)
+    return {"A": torch.randn(10, 6, generator=generator), "B": torch.randn(10, 5, generator=generator)}
+
+
+def test_values_by_hand(model, batch):
+    latents = model.encode(batch)
+    rebuilt = model.decode(latents)
+    rec = autoencoding(model, batch, UNITS)
+    by_hand = {n: ((batch[n] - rebuilt[n]) ** 2).sum(1).mean() / UNITS[n] for n in batch}
+    assert rec.parts["rec/A"].item() == pytest.approx(by_hand["A"].item(), rel=1e-5)
+    assert rec.total.item() == pytest.approx(sum(v.item() for v in by_hand.values()), rel=1e-5)
+    private = model.encode_private(batch)
+    pred = measurement(model, private, batch, UNITS)
+    x_pred = model.measurers["B->A"](private["B"])
+    assert pred.parts["pred/B->A"].item() == pytest.approx(
+        ((batch["A"] - x_pred) ** 2).sum(1).mean().item() / 2, rel=1e-5
+    )
+    dis = disentangling(model, private, UNITS, lambda_dis=3.0)
+    variance = ((x_pred - x_pred.mean(0)) ** 2).mean(0).sum().item()
+    assert dis.parts["dis/B->A"].item() == pytest.approx(variance / 2, rel=1e-5)
+    assert dis.total.item() == pytest.approx(3 * sum(v.item() for v in dis.parts.values()), rel=1e-5)
+
+
+def test_geometry_is_added_for_the_rows_before_the_landmarks(model, batch):
+    d_geo = {"A": torch.ones(7, 3), "B->A": torch.full((7, 3), 2.0)}
+    terms = autoencoding(model, batch, UNITS, LandmarkBatch(3, d_geo, lambda_geo=0.5))
+    rows = {name: x[:7] for name, x in batch.items()}
+    plain = autoencoding(model, rows, UNITS)
+    z = model.encode(batch).spaces()
+    geo = {s: geodesic_loss(latent_distances(z[s][:7], z[s][7:]), d).item() for s, d in d_geo.items()}
+    assert terms.parts["rec/A"].item() == pytest.approx(plain.parts["rec/A"].item(), rel=1e-5)
+    assert {n: v.item() for n, v in terms.parts.items() if n.startswith("geo")} == pytest.approx(
+        {f"geo/{s}": v for s, v in geo.items()}, rel=1e-5
+    )
+    assert terms.total.item() == pytest.approx(plain.total.item() + 0.5 * sum(geo.values()), rel=1e-5)
+
+
+def kinds(names):
+    return {name.split(".")[0] for name in names}
+
+
+def test_gradient_routing_is_exact(model, batch):
+    """Each objective gives gradients to exactly the parameters it is meant for, and its step moves exactly those."""
+    config = TrainConfig.paper()
+    fixed = {name: z.detach() for name, z in model.encode_private(batch).items()}
+    autoencoder, private, measurers = (
+        model.autoencoder_parameters(),
+        model.private_parameters(),
+        model.measurement_parameters(),
+    )
+    cases = [
+        (
+            lambda: autoencoding(model, batch, UNITS),
+            autoencoder,
+            autoencoder,
+            {"private_encoders", "shared_encoders", "decoders"},
+        ),
+        (
+            lambda: disentangling(model, model.encode_private(batch), UNITS, 1.0),
+            autoencoder,
+            private,
+            {"private_encoders"},
+        ),
+        (lambda: measurement(model, fixed, batch, UNITS), measurers, measurers, {"measurers"}),
+    ]
+    for objective, optimized, parameters, expected in cases:
+        objective().total.backward(inputs=parameters)
+        given = {id(p) for p in model.parameters() if p.grad is not None}
+        assert given == {id(p) for p in parameters}
+        model.zero_grad(set_to_none=True)
+        before = copy.deepcopy(model.state_dict())
+        step(adamw(optimized, config), objective(), parameters)
+        assert kinds(n for n, v in model.state_dict().items() if not torch.equal(v, before[n])) == expected
+        assert all(p.grad is None for p in model.parameters())
