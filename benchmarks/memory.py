@@ -16,7 +16,9 @@ import importlib, sys, threading, time
 import torch
 import viewsplice
 module = importlib.import_module({module!r})
-torch.randn(64, 64) @ torch.randn(64, 64)
+parameter = torch.nn.Parameter(torch.randn(64, 64))
+(parameter @ parameter).sum().backward()
+torch.optim.AdamW([parameter], fused=True).step()
 
 def resident():
     with open("/proc/self/statm") as file:

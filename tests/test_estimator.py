@@ -289,7 +289,7 @@ def test_another_distance_takes_the_place_of_geodesics(two_views: Pair) -> None:
     assert model.geometry_["A"].geodesics.shape == (5, 216)
     wrong = GeometryConfig(distance=lambda points, rows: points[rows], n_landmarks=5)
     with pytest.raises(
-        ValueError, match=r"distance returned shape \(5, 12\) .* for latent space A; expected \(5, 216\)"
+        ValueError, match=r"distance returned shape \(5, 12\), .* for latent space A; expected \(5, 216\)"
     ):
         tiny(geometry=wrong).fit(*two_views)
 

@@ -327,7 +327,8 @@ def test_settings_in_json() -> None:
         "random_state": np.random.default_rng(0),
     }
     text = json.dumps(settings_to_json(params))
-    found = settings_from_json(json.loads(text))
+    with pytest.warns(UserWarning, match=r"geometry\.distance was a function of your own, which is not stored"):
+        found = settings_from_json(json.loads(text))
     assert found["n_shared"] == {"A->B": 2}
     assert found["n_private"] == (0, 1)
     assert found["networks"] == params["networks"]

@@ -91,7 +91,8 @@ def test_no_matrix_of_numbers(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("ragged", shape=(2,), dtype=h5py.vlen_dtype(np.float32))[0] = [1.0, 2.0]
         file.create_dataset("record", data=np.zeros(2, dtype=[("a", "f4")]))
-    for name in ("ragged", "record"):
+        file.create_dataset("pointer", shape=(1,), dtype=h5py.ref_dtype)[0] = file["record"].ref
+    for name in ("ragged", "record", "pointer"):
         with pytest.raises(InputFileError, match=rf"x.h5:{name} has dtype .*; expected real numbers"):
             read_array(f"{tmp_path}/x.h5:{name}")
 

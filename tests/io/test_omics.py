@@ -92,7 +92,7 @@ def test_modalities_with_different_cells(tmp_path: Path) -> None:
         read_array(f"{tmp_path}/x.h5mu:rna")
 
 
-@pytest.mark.parametrize(("own", "of_file"), [("aab", "abb"), ("aab", "ab"), ("ab", "abb")])
+@pytest.mark.parametrize(("own", "of_file"), [("aab", "aba"), ("aab", "abb"), ("aab", "ab"), ("ab", "abb")])
 def test_repeated_cells(tmp_path: Path, own: str, of_file: str) -> None:
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "x.h5mu", "w") as file:

@@ -51,6 +51,8 @@ def test_an_existing_path_before_a_key(tmp_path: Path, monkeypatch: pytest.Monke
     assert parse_source("12:30.h5:/a") == Source(None, Path("12:30.h5"), "/a")
     assert parse_source("v=12:30.h5:/a") == Source("v", Path("12:30.h5"), "/a")
     assert parse_source("v=a.b:c.h5:/a") == Source("v", Path("a.b:c.h5"), "/a")
+    (tmp_path / "a.b").touch()
+    assert parse_source("a.b:c.h5:/a") == Source(None, Path("a.b:c.h5"), "/a")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ SMALLEST_CONNECTED = GeometryConfig(n_neighbors=12, grow_by=1)
 def fit(data, n_shared, n_private, *, seed=0, epochs=60, geometry=SMALLEST_CONNECTED):
     training = TrainConfig(epochs=epochs, batch_size=64, learning_rate=2e-3)
     model = SPLICE(
-        n_shared, n_private, networks=MLPNetworks((64, 32)), training=training, geometry=geometry, random_state=seed
+        n_shared, n_private, networks=MLPNetworks((128, 64)), training=training, geometry=geometry, random_state=seed
     )
     return model.fit(data.rows("train").views, validation=data.rows("validation").views)
 

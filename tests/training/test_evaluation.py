@@ -36,7 +36,7 @@ def test_chunks_do_not_change_the_terms(model, views, monkeypatch):
     }
     expected = {name: value.item() for name, value in expected.items()}
     for size in (4096, 7):
-        monkeypatch.setattr("viewsplice.training.evaluation._CHUNK", size)
+        monkeypatch.setattr("viewsplice.training.evaluation.CHUNK_ROWS", size)
         assert evaluate(model, views, rows, UNITS) == pytest.approx(expected, rel=1e-4)
 
 

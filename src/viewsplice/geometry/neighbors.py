@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -14,13 +15,18 @@ from sklearn.neighbors import NearestNeighbors
 
 from viewsplice._types import Array
 from viewsplice.exceptions import DisconnectedGraphError, GeometryWarning
+from viewsplice.views import row_blocks
 
-# Sparse graphs drop edges of length 0. The smallest normal float stays one; adding it changes no length above 1e-292.
-ZERO_LENGTH = float(np.finfo(np.float64).tiny)
+# Sparse graphs drop edges of length 0. The smallest normal float32 stays one; adding it changes no length above 1e-22.
+ZERO_LENGTH = float(np.finfo(np.float32).tiny)
 # Growth ends where the graph would need about 2 GB: two distant halves of 50,000 points call for 25,000 neighbors.
 _MAX_EDGES = 50_000_000
 # What a rotation may lose, as a fraction of the variance: the rounding of a float32 network's outputs is of this order.
 _EMPTY_VARIANCE = 1e-12
+# A cloud is centered when its mean is this many times farther from the origin than its points are from the mean.
+_FAR = 10.0
+# Connectivity is first tried with this many neighbors.
+_FEW = 12
 # Trees are used up to this many features (scikit-learn's own limit), brute force above.
 _TREE_FEATURES = 15
 
@@ -32,14 +38,52 @@ class NeighborGraph:
     Attributes
     ----------
     weights
-        Symmetric sparse matrix (n, n) of Euclidean edge lengths, float64. Coinciding points are joined by edges of
-        length `ZERO_LENGTH`, since sparse graphs drop edges of length 0.
+        Symmetric sparse matrix (n, n) of Euclidean edge lengths, of the points' type. Coinciding points are joined by
+        edges of length `ZERO_LENGTH`, since sparse graphs drop edges of length 0.
     n_neighbors
         The k that was used.
     """
 
     weights: csr_array
     n_neighbors: int
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborLists:
+    """The nearest distinct others of every point: what is left to know of a cloud, in far less memory.
+
+    Attributes
+    ----------
+    distances, indices
+        (n_distinct, k), nearest first; indices count distinct points.
+    distinct, first
+        Rows of the distinct points, and for every row the first one equal to it.
+    asked, grow_by, name
+        The call's ``n_neighbors``, ``grow_by`` and ``name``.
+    """
+
+    distances: Array
+    indices: Array
+    distinct: Array
+    first: Array
+    asked: int
+    grow_by: int
+    name: str
+
+    def join(self) -> NeighborGraph:
+        """Return the graph in which an edge in either direction counts (union), or say that it falls apart."""
+        used = self.indices.shape[1] or self.asked
+        weights = _tie_duplicates(_union(self.distances, self.indices), self.distinct, self.first)
+        if not _is_connected(self.indices):
+            raise DisconnectedGraphError(self.name, component_sizes(weights), used)
+        if used > (4 * self.asked if self.grow_by == 1 else self.asked):
+            warnings.warn(
+                f"the neighbor graph of {self.name} is connected only with n_neighbors={used} (asked for: "
+                f"{self.asked}); geodesics may take shortcuts: look for isolated points or separate clusters",
+                GeometryWarning,
+                stacklevel=3,
+            )
+        return NeighborGraph(weights, used)
 
 
 def neighbor_graph(points: Array, *, n_neighbors: int = 12, grow_by: int = 1, name: str = "points") -> NeighborGraph:
@@ -72,27 +116,19 @@ def neighbor_graph(points: Array, *, n_neighbors: int = 12, grow_by: int = 1, na
     Kept in the search, more than k duplicates of one point would be an island that only a larger k for the whole
     cloud could reach.
     """
-    cloud = _as_cloud(points, name)
+    return find_neighbors(points, n_neighbors=n_neighbors, grow_by=grow_by, name=name).join()
+
+
+def find_neighbors(points: Array, *, n_neighbors: int, grow_by: int, name: str, copy: bool = True) -> NeighborLists:
+    """Return the neighbors that `neighbor_graph` joins; with ``copy=False`` the points may be changed meanwhile."""
+    cloud = _as_cloud(points, name, copy=copy)
     _check_neighbors(len(cloud), n_neighbors, grow_by, name)
     first = _first_occurrence(cloud)
     distinct = np.flatnonzero(first == np.arange(len(cloud)))
-    if len(distinct) == 1:
-        return NeighborGraph(_tie_duplicates(csr_array((1, 1), dtype=np.float64), distinct, first), n_neighbors)
+    cloud = cloud if len(distinct) == len(cloud) else cloud[distinct]
     start = min(n_neighbors, len(distinct) - 1)
-    distances, indices = _connected_neighbors(cloud[distinct], start, grow_by)
-    weights = _tie_duplicates(_union(distances, indices), distinct, first)
-    used = indices.shape[1]
-    sizes = component_sizes(weights)
-    if len(sizes) > 1:
-        raise DisconnectedGraphError(name, sizes, used)
-    if used > (4 * n_neighbors if grow_by == 1 else n_neighbors):
-        warnings.warn(
-            f"the neighbor graph of {name} is connected only with n_neighbors={used} (asked for: {n_neighbors}); "
-            "geodesics may take shortcuts: look for isolated points or separate clusters",
-            GeometryWarning,
-            stacklevel=2,
-        )
-    return NeighborGraph(weights, used)
+    distances, indices = _connected_neighbors(cloud, start, grow_by)
+    return NeighborLists(distances, indices, distinct, first, n_neighbors, grow_by, name)
 
 
 def component_sizes(weights: csr_array) -> list[int]:
@@ -101,19 +137,21 @@ def component_sizes(weights: csr_array) -> list[int]:
     return sorted(np.bincount(labels).tolist(), reverse=True)
 
 
-def _as_cloud(points: Array, name: str) -> Array:
-    """Return finite, centered, flat points; centering keeps distances exact when the cloud is far from the origin."""
+def _as_cloud(points: Array, name: str, *, copy: bool) -> Array:
+    """Return finite, flat points; centered only if distances would suffer from a far origin."""
     cloud = np.asarray(points)
     if cloud.ndim < 2 or 0 in cloud.shape:
         raise ValueError(f"{name} has shape {cloud.shape}; expected (points, features), at least one of each")
     cloud = cloud.reshape(len(cloud), -1)
     if cloud.dtype != np.float32:
         cloud = cloud.astype(np.float64)
-    if not np.isfinite(cloud).all():
+    if not all(np.isfinite(cloud[block]).all() for block in row_blocks(*cloud.shape)):
         raise ValueError(f"{name} holds NaN or infinite values; expected finite numbers: fill or remove those points")
-    centered: Array = cloud - cloud.mean(axis=0, dtype=np.float64).astype(cloud.dtype)
-    centered += 0.0  # turns -0.0 into 0.0, so that equal points have equal bytes
-    return centered
+    mean = cloud.mean(axis=0, dtype=np.float64)
+    squares = sum(float(np.square(cloud[block] - mean).sum()) for block in row_blocks(*cloud.shape))
+    if mean @ mean > _FAR**2 * squares / len(cloud):
+        cloud = np.subtract(cloud, mean.astype(cloud.dtype), out=None if copy else cloud)
+    return cloud
 
 
 def _check_neighbors(n_points: int, n_neighbors: int, grow_by: int, name: str) -> None:
@@ -130,9 +168,13 @@ def _check_neighbors(n_points: int, n_neighbors: int, grow_by: int, name: str) -
 
 def _first_occurrence(cloud: Array) -> Array:
     """Return, for each row, the index of the first row equal to it."""
-    rows = np.ascontiguousarray(cloud).view(np.dtype((np.void, cloud.itemsize * cloud.shape[1]))).ravel()
-    _, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
-    return np.asarray(first[inverse])
+    seen: dict[bytes, int] = {}
+    first = np.empty(len(cloud), dtype=np.int64)
+    for block in row_blocks(*cloud.shape):
+        rows = np.ascontiguousarray(cloud[block] + 0.0)  # turns -0.0 into 0.0, so that equal rows have equal bytes
+        for i, row in enumerate(rows, start=block.start):
+            first[i] = seen.setdefault(hashlib.blake2b(row.data, digest_size=16).digest(), i)
+    return first
 
 
 def _connected_neighbors(cloud: Array, start: int, grow_by: int) -> tuple[Array, Array]:
@@ -142,22 +184,40 @@ def _connected_neighbors(cloud: Array, start: int, grow_by: int) -> tuple[Array,
     doubles k until the graph is connected and then bisects over the columns. If nothing allowed connects it, the
     neighbors of the largest k are returned.
     """
-    search = NearestNeighbors().fit(_drop_empty_axes(cloud))
+    if start == 0:
+        return np.empty((1, 0), dtype=cloud.dtype), np.empty((1, 0), dtype=np.int32)
+    cloud = _drop_empty_axes(cloud)
+    search = NearestNeighbors().fit(cloud)
     limit = min(len(cloud) - 1, max(start, _MAX_EDGES // len(cloud)))
     k = start
-    distances, indices = search.kneighbors(n_neighbors=k)  # without a query, the point itself is left out
+    distances, indices = _query(search, cloud, k)
     while grow_by and k < limit and not _is_connected(indices):
         k = min(start + grow_by * ceil((2 * k - start) / grow_by), limit)
-        distances, indices = search.kneighbors(n_neighbors=k)
+        distances, indices = _query(search, cloud, k)
     if k > start:
         allowed = [*range(start, k, grow_by), k]
         found = bisect_left(allowed[:-1], True, key=lambda columns: _is_connected(indices[:, :columns]))
         k = allowed[found]
-    return distances[:, :k], indices[:, :k]
+    return np.ascontiguousarray(distances[:, :k]), np.ascontiguousarray(indices[:, :k])
+
+
+def _query(search: NearestNeighbors, cloud: Array, k: int) -> tuple[Array, Array]:
+    """Return distances and indices (n, k) of the nearest others, block by block and in the smaller types.
+
+    With many points these lists are what takes memory; scikit-learn's own would be four times as large.
+    """
+    distances = np.empty((len(cloud), k), dtype=cloud.dtype)
+    indices = np.empty((len(cloud), k), dtype=np.int32)
+    for block in row_blocks(len(cloud), max(k, cloud.shape[1])):
+        lengths, others = search.kneighbors(cloud[block], n_neighbors=k + 1)
+        is_other = others != np.arange(block.start, block.stop)[:, None]
+        is_other[is_other.all(axis=1), -1] = False  # rounding put more than k others before the point itself
+        distances[block], indices[block] = lengths[is_other].reshape(-1, k), others[is_other].reshape(-1, k)
+    return distances, indices
 
 
 def _drop_empty_axes(cloud: Array) -> Array:
-    """Rotate a centered cloud to its principal axes and leave out those without variance: distances stay the same.
+    """Rotate a cloud to its principal axes and leave out those without variance: distances stay the same.
 
     Decoded points span no more axes than the decoder's last hidden layer is wide, and brute-force search costs as
     much as there are axes. A cloud that fills more than half of its axes, or is too small to repay the rotation,
@@ -180,18 +240,23 @@ def _drop_empty_axes(cloud: Array) -> Array:
 def _as_graph(distances: Array, indices: Array) -> csr_array:
     """Return the directed graph (n, n) of neighbor lists (n, k)."""
     n_points, k = indices.shape
-    ends = np.arange(0, n_points * k + 1, k)
+    ends = k * np.arange(n_points + 1, dtype=np.int32)
     return csr_array((distances.ravel(), indices.ravel(), ends), shape=(n_points, n_points))
 
 
 def _is_connected(indices: Array) -> bool:
-    n_components, _ = connected_components(_as_graph(np.ones(indices.shape), indices), directed=False)
-    return bool(n_components == 1)
+    """Tell whether the union graph is connected; the first few neighbors often suffice, in little memory."""
+    for columns in dict.fromkeys([min(_FEW, indices.shape[1]), indices.shape[1]]):
+        edges = _as_graph(np.ones((len(indices), columns), dtype=np.float32), indices[:, :columns])
+        if connected_components(edges, directed=False)[0] == 1:
+            return True
+    return False
 
 
 def _union(distances: Array, indices: Array) -> csr_array:
     """Return the symmetric graph with every edge that exists in either direction."""
-    graph = _as_graph(np.maximum(distances, ZERO_LENGTH, dtype=np.float64), indices)
+    np.maximum(distances, ZERO_LENGTH, out=distances)
+    graph = _as_graph(distances, indices)
     return csr_array(graph.maximum(graph.T))
 
 

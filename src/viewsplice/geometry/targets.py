@@ -14,11 +14,11 @@ from viewsplice._random import numpy_generator
 from viewsplice._types import Array, EncoderDecoder, Latents, TensorViews
 from viewsplice.config import GeometryConfig, LossScale
 from viewsplice.exceptions import GeometryWarning
-from viewsplice.geometry.geodesics import choose_landmarks, landmark_geodesics
+from viewsplice.geometry.geodesics import choose_landmarks, graph_geodesics
 from viewsplice.geometry.landmark_mds import landmark_mds
+from viewsplice.geometry.neighbors import find_neighbors
 from viewsplice.geometry.submanifolds import decoded_view, project
-
-_CHUNK = 4096
+from viewsplice.views import CHUNK_ROWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +105,14 @@ def estimate_geometry(
     latents = encode_rows(model, views, rows)
     geometry = {}
     for space in spaces:
-        points = torch.cat([project(model, z, space, fixed) for z in latents.spaces()[space].split(_CHUNK)])
-        distances, n_neighbors = _distances(points.cpu().numpy(), landmarks, config, space)
+        n_features = views[decoded_view(space)].shape[1]
+        distances, n_neighbors = _distances(
+            # Not kept here: the points are as large as a view, and soon not needed any more.
+            _projections(model, latents.spaces()[space], space, fixed, n_features),
+            landmarks,
+            config,
+            space,
+        )
         distances *= scales[decoded_view(space)]
         mean = float(distances.mean())
         if not mean > 0:
@@ -127,13 +133,26 @@ def estimate_geometry(
     return geometry
 
 
+def _projections(model: EncoderDecoder, latents: Tensor, space: str, anchor: Latents[Tensor], n_features: int) -> Array:
+    """Return the points of one submanifold, written chunk by chunk."""
+    points = np.empty((len(latents), n_features), dtype=np.float32)
+    for start in range(0, len(latents), CHUNK_ROWS):
+        points[start : start + CHUNK_ROWS] = (
+            project(model, latents[start : start + CHUNK_ROWS], space, anchor).cpu().numpy()
+        )
+    return points
+
+
 def _distances(points: Array, landmarks: Array, config: GeometryConfig, space: str) -> tuple[Array, int | None]:
     """Return distances (n_landmarks, n) by the configured technique, and the neighbors used if it was geodesics."""
     if config.distance is None:
-        found = landmark_geodesics(
-            points, landmarks, n_neighbors=config.n_neighbors, grow_by=config.grow_by, name=f"latent space {space}"
+        name = f"latent space {space}"
+        neighbors = find_neighbors(
+            points, n_neighbors=config.n_neighbors, grow_by=config.grow_by, name=name, copy=False
         )
-        return found.distances, found.n_neighbors
+        del points
+        graph = neighbors.join()
+        return graph_geodesics(graph, landmarks, name=name).distances, graph.n_neighbors
     distances = np.array(config.distance(points, landmarks), dtype=np.float64)
     expected = (len(landmarks), len(points))
     if distances.shape != expected or not np.isfinite(distances).all():
@@ -147,7 +166,7 @@ def _distances(points: Array, landmarks: Array, config: GeometryConfig, space: s
 def encode_rows(model: EncoderDecoder, views: TensorViews, rows: Tensor) -> Latents[Tensor]:
     """Return the latents of some rows, encoded in chunks without gradients."""
     with torch.no_grad():
-        parts = [model.encode({name: x[chunk] for name, x in views.items()}) for chunk in rows.split(_CHUNK)]
+        parts = [model.encode({name: x[chunk] for name, x in views.items()}) for chunk in rows.split(CHUNK_ROWS)]
     return Latents(
         private={name: torch.cat([part.private[name] for part in parts]) for name in parts[0].private},
         shared={name: torch.cat([part.shared[name] for part in parts]) for name in parts[0].shared},

@@ -43,13 +43,11 @@ def load(dataset: Any) -> Array:
 
 
 def _is_mappable(dataset: Any) -> bool:
-    """Tell if the bytes on disk are the array itself: numbers of a NumPy type, one block, no filter."""
+    """Tell if the bytes on disk are the array itself: a type that NumPy has, one block, no filter."""
     import h5py
 
     is_one_block = dataset.id.get_offset() is not None and dataset.id.get_storage_size() != 0
-    if not is_one_block or dataset.dtype.kind not in "fiub":
-        return False
-    return bool(h5py.h5t.py_create(dataset.dtype, logical=True) == dataset.id.get_type())
+    return is_one_block and bool(h5py.h5t.py_create(dataset.dtype, logical=True) == dataset.id.get_type())
 
 
 def read_hdf5(path: Path, key: str | None) -> Array:

@@ -38,7 +38,7 @@ def read_h5mu(path: Path, key: str | None) -> Array:
     if len(row_of) < len(own) or sorted(own) != sorted(cells):
         raise InputFileError(
             f"{path}: modality {name!r} has {len(own)} cells, not the same as the {len(cells)} of the file; "
-            "expected paired rows: keep only the cells measured in every modality, and write the file again"
+            "expected paired rows: keep the cells measured in every modality, each under its own name, and write again"
         )
     return matrix[[row_of[cell] for cell in cells]]
 

@@ -15,8 +15,7 @@ from viewsplice.config import TrainConfig
 from viewsplice.geometry.targets import GeometryTargets
 from viewsplice.model import SpliceNet
 from viewsplice.training.objectives import LandmarkBatch, Units, autoencoding, disentangling, measurement
-
-_CHUNK = 4096
+from viewsplice.views import CHUNK_ROWS
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +180,7 @@ def take(tensors: Mapping[str, Tensor], index: Tensor) -> dict[str, Tensor]:
 def encode_private(model: SpliceNet, views: TensorViews, rows: Tensor) -> dict[str, Tensor]:
     """Return the private latents of some rows without gradients, in chunks."""
     with torch.no_grad():
-        chunks = [model.encode_private(take(views, chunk)) for chunk in rows.split(_CHUNK)]
+        chunks = [model.encode_private(take(views, chunk)) for chunk in rows.split(CHUNK_ROWS)]
     return {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
 
 

@@ -11,9 +11,7 @@ from viewsplice._types import TensorViews
 from viewsplice.model import SpliceNet
 from viewsplice.training.alternating import encode_private, take
 from viewsplice.training.objectives import Units, autoencoding, measurement
-from viewsplice.views import endpoints
-
-_CHUNK = 4096
+from viewsplice.views import CHUNK_ROWS, endpoints
 
 
 @torch.no_grad()
@@ -26,7 +24,7 @@ def evaluate(
     """
     with_measurers = with_measurers and len(model.measurers) > 0
     sums: dict[str, float] = {}
-    for chunk in rows.split(_CHUNK):
+    for chunk in rows.split(CHUNK_ROWS):
         batch = take(views, chunk)
         terms = dict(autoencoding(model, batch, units).parts)
         if with_measurers:
@@ -44,7 +42,7 @@ def _predictabilities(model: SpliceNet, private: Mapping[str, Tensor], units: Un
     for name, network in model.measurers.items():
         source, target = endpoints(name)
         total = square = torch.zeros((), dtype=torch.float64)
-        for z in private[source].split(_CHUNK):
+        for z in private[source].split(CHUNK_ROWS):
             x_pred = network(z).double()
             total, square = total + x_pred.sum(dim=0), square + x_pred.square().sum(dim=0)
         n_rows = len(private[source])
