@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import warnings
 from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import ceil
 
 import numpy as np
@@ -116,12 +118,15 @@ def neighbor_graph(points: Array, *, n_neighbors: int = 12, grow_by: int = 1, na
     Kept in the search, more than k duplicates of one point would be an island that only a larger k for the whole
     cloud could reach.
     """
-    return find_neighbors(points, n_neighbors=n_neighbors, grow_by=grow_by, name=name).join()
+    cloud = _as_cloud(points, name)
+    axes = _occupied_axes((cloud[block] for block in row_blocks(*cloud.shape)), *cloud.shape)
+    turned = cloud if axes is None else cloud @ axes.astype(cloud.dtype)
+    return find_neighbors(turned, n_neighbors=n_neighbors, grow_by=grow_by, name=name).join()
 
 
-def find_neighbors(points: Array, *, n_neighbors: int, grow_by: int, name: str, copy: bool = True) -> NeighborLists:
-    """Return the neighbors that `neighbor_graph` joins; with ``copy=False`` the points may be changed meanwhile."""
-    cloud = _as_cloud(points, name, copy=copy)
+def find_neighbors(points: Array, *, n_neighbors: int, grow_by: int, name: str) -> NeighborLists:
+    """Return the neighbors that `neighbor_graph` joins; the points can then be let go."""
+    cloud = _as_cloud(points, name)
     _check_neighbors(len(cloud), n_neighbors, grow_by, name)
     first = _first_occurrence(cloud)
     distinct = np.flatnonzero(first == np.arange(len(cloud)))
@@ -137,7 +142,7 @@ def component_sizes(weights: csr_array) -> list[int]:
     return sorted(np.bincount(labels).tolist(), reverse=True)
 
 
-def _as_cloud(points: Array, name: str, *, copy: bool) -> Array:
+def _as_cloud(points: Array, name: str) -> Array:
     """Return finite, flat points; centered only if distances would suffer from a far origin."""
     cloud = np.asarray(points)
     if cloud.ndim < 2 or 0 in cloud.shape:
@@ -150,7 +155,7 @@ def _as_cloud(points: Array, name: str, *, copy: bool) -> Array:
     mean = cloud.mean(axis=0, dtype=np.float64)
     squares = sum(float(np.square(cloud[block] - mean).sum()) for block in row_blocks(*cloud.shape))
     if mean @ mean > _FAR**2 * squares / len(cloud):
-        cloud = np.subtract(cloud, mean.astype(cloud.dtype), out=None if copy else cloud)
+        cloud = cloud - mean.astype(cloud.dtype)
     return cloud
 
 
@@ -186,7 +191,6 @@ def _connected_neighbors(cloud: Array, start: int, grow_by: int) -> tuple[Array,
     """
     if start == 0:
         return np.empty((1, 0), dtype=cloud.dtype), np.empty((1, 0), dtype=np.int32)
-    cloud = _drop_empty_axes(cloud)
     search = NearestNeighbors().fit(cloud)
     limit = min(len(cloud) - 1, max(start, _MAX_EDGES // len(cloud)))
     k = start
@@ -216,25 +220,38 @@ def _query(search: NearestNeighbors, cloud: Array, k: int) -> tuple[Array, Array
     return distances, indices
 
 
-def _drop_empty_axes(cloud: Array) -> Array:
-    """Rotate a cloud to its principal axes and leave out those without variance: distances stay the same.
+def without_empty_axes(blocks: Callable[[], Iterator[Array]], n_points: int, n_features: int) -> Array:
+    """Return a cloud that comes in blocks of rows, turned to its principal axes without those that hold no variance.
 
-    Decoded points span no more axes than the decoder's last hidden layer is wide, and brute-force search costs as
-    much as there are axes. A cloud that fills more than half of its axes, or is too small to repay the rotation,
-    comes back as it is.
+    Decoded points span no more axes than the decoder's last hidden layer is wide; distances stay the same, while
+    search and memory cost as much as there are axes. ``blocks`` is called twice, so that the cloud as a whole never
+    exists.
     """
-    n_points, n_features = cloud.shape
+    axes = _occupied_axes(blocks(), n_points, n_features)
+    rows = (block if axes is None else block @ axes.astype(block.dtype) for block in blocks())
+    first = next(rows)
+    out = np.empty((n_points, first.shape[1]), dtype=first.dtype)
+    start = 0
+    for block in chain([first], rows):
+        out[start : start + len(block)] = block
+        start += len(block)
+    return out
+
+
+def _occupied_axes(blocks: Iterator[Array], n_points: int, n_features: int) -> Array | None:
+    """Return the principal axes (n_features, r) that hold the variance of a cloud.
+
+    None if they are more than half of all axes, or if there are too few points or axes to repay the turn.
+    """
     if n_features <= _TREE_FEATURES or n_points <= 4 * n_features:
-        return cloud
+        return None
     gram = np.zeros((n_features, n_features))
-    for begin in range(0, n_points, 4096):
-        block = cloud[begin : begin + 4096].astype(np.float64)
-        gram += block.T @ block
+    for block in blocks:
+        wide = block.astype(np.float64)
+        gram += wide.T @ wide
     variances, axes = np.linalg.eigh(gram)
     kept = np.cumsum(variances) > _EMPTY_VARIANCE * variances.sum()
-    if 2 * kept.sum() > n_features:
-        return cloud
-    return np.ascontiguousarray(cloud @ axes[:, kept].astype(cloud.dtype))
+    return axes[:, kept] if 2 * kept.sum() <= n_features else None
 
 
 def _as_graph(distances: Array, indices: Array) -> csr_array:

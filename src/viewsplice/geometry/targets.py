@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from viewsplice.config import GeometryConfig, LossScale
 from viewsplice.exceptions import GeometryWarning
 from viewsplice.geometry.geodesics import choose_landmarks, graph_geodesics
 from viewsplice.geometry.landmark_mds import landmark_mds
-from viewsplice.geometry.neighbors import find_neighbors
+from viewsplice.geometry.neighbors import find_neighbors, without_empty_axes
 from viewsplice.geometry.submanifolds import decoded_view, project
 from viewsplice.views import CHUNK_ROWS
 
@@ -102,65 +102,75 @@ def estimate_geometry(
     anchor = int(generator.choice(row_numbers))
     landmarks = choose_landmarks(len(rows), config.n_landmarks, generator)
     fixed = model.encode({name: x[anchor : anchor + 1] for name, x in views.items()})
-    latents = encode_rows(model, views, rows)
+    latents = encode_rows(model, views, rows).spaces()
     geometry = {}
     for space in spaces:
-        n_features = views[decoded_view(space)].shape[1]
-        distances, n_neighbors = _distances(
-            # Not kept here: the points are as large as a view, and soon not needed any more.
-            _projections(model, latents.spaces()[space], space, fixed, n_features),
-            landmarks,
-            config,
-            space,
-        )
-        distances *= scales[decoded_view(space)]
-        mean = float(distances.mean())
-        if not mean > 0:
-            warnings.warn(
-                f"latent space {space} has collapsed to a point: its projections do not differ, "
-                "so it has no geometry to preserve",
-                GeometryWarning,
-                stacklevel=2,
-            )
+        view = decoded_view(space)
+        submanifold = _Submanifold(space, model, latents[space], fixed, views[view].shape[1])
+        distances, n_neighbors = _distances(submanifold, landmarks, config)
+        geodesics = (distances * scales[view]).astype(np.float32)
         geometry[space] = SpaceGeometry(
             anchors=np.array([anchor]),
             landmarks=row_numbers[landmarks],
-            geodesics=distances.astype(np.float32),
+            geodesics=geodesics,
             n_neighbors=n_neighbors,
-            spectrum=landmark_mds(distances[:, landmarks], 1).spectrum,
-            unit=mean if loss_scale == "fraction" and mean > 0 else 1.0,
+            spectrum=landmark_mds(distances[:, landmarks] * scales[view], 1).spectrum,
+            unit=_unit(space, geodesics, loss_scale),
         )
+        del distances
     return geometry
 
 
-def _projections(model: EncoderDecoder, latents: Tensor, space: str, anchor: Latents[Tensor], n_features: int) -> Array:
-    """Return the points of one submanifold, written chunk by chunk."""
-    points = np.empty((len(latents), n_features), dtype=np.float32)
-    for start in range(0, len(latents), CHUNK_ROWS):
-        points[start : start + CHUNK_ROWS] = (
-            project(model, latents[start : start + CHUNK_ROWS], space, anchor).cpu().numpy()
-        )
-    return points
+@dataclass(frozen=True, eq=False)
+class _Submanifold:
+    """The projections of all rows on one submanifold, made block by block: as a whole they are as large as a view."""
+
+    space: str
+    model: EncoderDecoder
+    latents: Tensor
+    anchor: Latents[Tensor]
+    n_features: int
+
+    @torch.no_grad()
+    def blocks(self) -> Iterator[Array]:
+        """Yield the points, (rows, n_features) at a time."""
+        for chunk in self.latents.split(CHUNK_ROWS):
+            yield project(self.model, chunk, self.space, self.anchor).cpu().numpy()
 
 
-def _distances(points: Array, landmarks: Array, config: GeometryConfig, space: str) -> tuple[Array, int | None]:
+def _distances(submanifold: _Submanifold, landmarks: Array, config: GeometryConfig) -> tuple[Array, int | None]:
     """Return distances (n_landmarks, n) by the configured technique, and the neighbors used if it was geodesics."""
+    n_points, name = len(submanifold.latents), f"latent space {submanifold.space}"
     if config.distance is None:
-        name = f"latent space {space}"
-        neighbors = find_neighbors(
-            points, n_neighbors=config.n_neighbors, grow_by=config.grow_by, name=name, copy=False
-        )
-        del points
-        graph = neighbors.join()
+        # Points, lists and graph are each let go as soon as the next is there.
+        graph = find_neighbors(
+            without_empty_axes(submanifold.blocks, n_points, submanifold.n_features),
+            n_neighbors=config.n_neighbors,
+            grow_by=config.grow_by,
+            name=name,
+        ).join()
         return graph_geodesics(graph, landmarks, name=name).distances, graph.n_neighbors
-    distances = np.array(config.distance(points, landmarks), dtype=np.float64)
-    expected = (len(landmarks), len(points))
+    distances = np.asarray(config.distance(np.concatenate(list(submanifold.blocks())), landmarks), dtype=np.float64)
+    expected = (len(landmarks), n_points)
     if distances.shape != expected or not np.isfinite(distances).all():
         raise ValueError(
             f"distance returned shape {distances.shape}, {np.sum(~np.isfinite(distances))} values non-finite, for "
-            f"latent space {space}; expected {expected}, landmarks x points, all finite"
+            f"{name}; expected {expected}, landmarks x points, all finite"
         )
     return distances, None
+
+
+def _unit(space: str, geodesics: Array, loss_scale: LossScale) -> float:
+    """Return the length of one latent unit: the mean geodesic distance, or 1 in the user's units."""
+    mean = float(geodesics.mean(dtype=np.float64))
+    if not mean > 0:
+        warnings.warn(
+            f"latent space {space} has collapsed to a point: its projections do not differ, "
+            "so it has no geometry to preserve",
+            GeometryWarning,
+            stacklevel=3,
+        )
+    return mean if loss_scale == "fraction" and mean > 0 else 1.0
 
 
 def encode_rows(model: EncoderDecoder, views: TensorViews, rows: Tensor) -> Latents[Tensor]:
