@@ -12,6 +12,7 @@ import torch
 import viewsplice
 from benchmarks.geodesics import measure_geodesics
 from benchmarks.memory import measure_fit_memory
+from benchmarks.table import update
 from benchmarks.training import measure_epochs
 from viewsplice.io import write_json
 
@@ -37,7 +38,10 @@ def main() -> int:
     versions = {"viewsplice": viewsplice.__version__, "torch": torch.__version__, "python": platform.python_version()}
     settings = {"quick": options.quick, "threads": 2, "versions": versions}
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    write_json(options.out, {"command": "make bench", **settings, "rows": [row.to_dict() for row in rows]})
+    results = [row.to_dict() for row in rows]
+    write_json(options.out, {"command": "make bench", **settings, "rows": results})
+    if not options.quick and options.out == Path("results/bench.json"):
+        update(Path("README.md"), results)
     return 0 if all(row.is_met for row in rows) else 1
 
 

@@ -15,7 +15,7 @@ from viewsplice.config import TrainConfig
 from viewsplice.geometry.targets import GeometryTargets
 from viewsplice.model import SpliceNet
 from viewsplice.training.objectives import LandmarkBatch, Units, autoencoding, disentangling, measurement
-from viewsplice.views import CHUNK_ROWS
+from viewsplice.views import CHUNK_ROWS, endpoints
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,8 @@ class AlternatingEpoch:
         A separate Adam would undo the weight lambda_dis, since Adam is blind to the scale of a loss. Decoders and
         shared encoders have no gradient here, so that they get neither a step nor weight decay.
         """
-        private = self.model.encode_private(take(self.data.views, self.data.train[positions]))
+        sources = {name: self.data.views[name] for name in self.model.private_spaces}
+        private = self.model.encode_private(take(sources, self.data.train[positions]))
         terms = disentangling(self.model, private, self.data.units, self.lambda_dis)
         step(self.autoencoder_optimizer, terms, self.model.private_parameters())
         means.add(terms.parts)
@@ -138,10 +139,11 @@ def train_measurers(
     The encoders rest meanwhile, so the private latents of all rows are computed once for all passes.
     """
     parameters = model.measurement_parameters()
+    targets = {name: data.views[name] for name in dict.fromkeys(endpoints(arrow)[1] for arrow in model.measurers)}
     private = encode_private(model, data.views, data.train)
     for last in [False] * (n_passes - 1) + [True]:
         for positions in batches():
-            batch = take(data.views, data.train[positions])
+            batch = take(targets, data.train[positions])
             terms = measurement(model, take(private, positions), batch, data.units)
             step(optimizer, terms, parameters)
             if last:

@@ -1,0 +1,52 @@
+"""Benchmarks: the reference is the paper's algorithm, and the README tells what was measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks.reference import Reference, by_data_loader, by_index, epoch
+from benchmarks.rows import Row
+from benchmarks.table import BEGIN, END, markdown, update
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_readme_shows_the_committed_results():
+    results = json.loads((ROOT / "results" / "bench.json").read_text())
+    text = (ROOT / "README.md").read_text()
+    assert text.split(BEGIN)[1].split(END)[0].strip() == markdown(results["rows"])
+    assert not results["quick"]
+    assert all(row["met"] for row in results["rows"])
+
+
+def test_update_replaces_only_the_table(tmp_path):
+    readme = tmp_path / "README.md"
+    readme.write_text(f"a\n{BEGIN}\nold\n{END}\nb\n")
+    update(readme, [{"name": "x / y", "value": 0.12345, "at_most": None}])
+    table = "| ratio, measured within one run | value | limit |\n|---|---|---|\n| x / y | 0.123 |  |"
+    assert readme.read_text() == f"a\n{BEGIN}\n{table}\n{END}\nb\n"
+
+
+def test_a_row_knows_whether_its_limit_is_met():
+    assert Row("r", 0.5, at_most=0.5).is_met
+    assert not Row("r", 0.51, at_most=0.5).is_met
+    assert Row("r", 9.0).is_met
+    assert str(Row("r", 0.51, at_most=0.5)).endswith("MISSED")
+
+
+@pytest.mark.parametrize("batches", [by_index, by_data_loader])
+@pytest.mark.parametrize("n_private", [(2, 1), (0, 2)])
+def test_the_reference_learns(batches, n_private):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        shared = torch.randn(64, 2)
+        a, b = shared @ torch.randn(2, 6), shared @ torch.randn(2, 5)
+        nets = Reference((6, 5), 2, n_private, (16,), learning_rate=1e-2)
+        losses = [epoch(nets, batches(a, b, 16), (6.0, 5.0), n_msr=2) for _ in range(8)]
+        marks = torch.arange(0, 64, 8)
+        d_geo = {"A->B": torch.ones(64, 8), "B->A": torch.ones(64, 8)}
+        after = epoch(nets, batches(a, b, 16), (6.0, 5.0), 2, (a[marks], b[marks], d_geo, 0.1))
+    assert losses[-1] < losses[0] / 2
+    assert after < losses[0]
