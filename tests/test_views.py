@@ -208,6 +208,6 @@ def test_row_blocks_cover_every_row_once(monkeypatch: pytest.MonkeyPatch, n_rows
 
 
 def test_wide_rows_come_in_smaller_blocks() -> None:
-    assert next(row_blocks(10**6, 2**20)) == slice(0, 2)
+    assert next(row_blocks(10**6, 2**18)) == slice(0, 2)
     assert next(row_blocks(10**6, 2**40)) == slice(0, 1)
     assert list(row_blocks(0, 3)) == []
