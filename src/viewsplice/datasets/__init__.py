@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from viewsplice.datasets.base import MultiViewData, mix_parts, random_split
 from viewsplice.datasets.lgn_v1 import LGNV1Design, lgn_v1
+from viewsplice.datasets.mnist import rotate_images, rotated_mnist
 from viewsplice.datasets.toy import linear_gaussian, sheet_and_lines, two_rings
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "linear_gaussian",
     "mix_parts",
     "random_split",
+    "rotate_images",
+    "rotated_mnist",
     "sheet_and_lines",
     "two_rings",
 ]
