@@ -11,11 +11,16 @@ The way from points to coordinates, each step usable alone:
    dimensions the manifold has (`effective_dimension`).
 4. `landmark_isomap`: the three steps as one scikit-learn estimator, which also places new points.
 
+`DiffusionDistance` takes the place of steps 1 and 2 where a few stray points bridge what is far apart: it compares
+random walks, for which a path counts for as much as walks take it. Clouds that fall apart are at finite distances.
+
 Distances are in the units of the points. A graph that falls apart raises `DisconnectedGraphError` where it may not
 grow; points that coincide are at distance 0. Memory grows with points x neighbors and points x landmarks, never with
 the square of the number of points.
 """
 
+from viewsplice.geometry.diffusion import Diffusion as Diffusion
+from viewsplice.geometry.diffusion import DiffusionDistance as DiffusionDistance
 from viewsplice.geometry.geodesics import Geodesics as Geodesics
 from viewsplice.geometry.geodesics import choose_landmarks as choose_landmarks
 from viewsplice.geometry.geodesics import graph_geodesics as graph_geodesics
