@@ -10,8 +10,10 @@ from pathlib import Path
 import torch
 
 import viewsplice
+from benchmarks.auto import measure_growth, measure_lgn, measure_mnist, measure_rate
 from benchmarks.geodesics import measure_geodesics
 from benchmarks.memory import measure_fit_memory
+from benchmarks.rows import Row
 from benchmarks.table import update
 from benchmarks.training import measure_epochs
 from viewsplice.io import write_json
@@ -25,23 +27,27 @@ def main() -> int:
     options = parser.parse_args()
     size = 10 if options.quick else 1
     torch.set_num_threads(2)
-    rows = []
+    rows: list[Row] = []
+    versions = {"viewsplice": viewsplice.__version__, "torch": torch.__version__, "python": platform.python_version()}
+    settings = {"command": "make bench", "quick": options.quick, "threads": 2, "versions": versions}
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     for measured in (
+        lambda: measure_lgn(18_900 // size),
+        lambda: measure_mnist(70_000 // size),
+        lambda: measure_rate(18_900 // size),
         lambda: measure_epochs(50_000 // size, repeats=1 if options.quick else 3),
         lambda: measure_geodesics(12_000 // size),
         lambda: measure_fit_memory(50_000 // size),
+        lambda: measure_growth(tuple(n // size for n in (5_000, 10_000, 20_000, 40_000, 80_000))),
     ):
         for row in measured():
             sys.stdout.write(f"{row}\n")
             sys.stdout.flush()
             rows.append(row)
-    versions = {"viewsplice": viewsplice.__version__, "torch": torch.__version__, "python": platform.python_version()}
-    settings = {"quick": options.quick, "threads": 2, "versions": versions}
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    results = [row.to_dict() for row in rows]
-    write_json(options.out, {"command": "make bench", **settings, "rows": results})
+        # After each group, so that an interrupted run leaves what it has measured.
+        write_json(options.out, {**settings, "rows": [row.to_dict() for row in rows]})
     if not options.quick and options.out == Path("results/bench.json"):
-        update(Path("README.md"), results)
+        update(Path("README.md"), [row.to_dict() for row in rows])
     return 0 if all(row.is_met for row in rows) else 1
 
 

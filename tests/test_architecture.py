@@ -15,11 +15,13 @@ PACKAGE = Path(__file__).parents[1] / "src" / "viewsplice"
 # A name stands for a module, or for all modules of a package that have no entry of their own.
 LAYERS: dict[str, int] = {
     **dict.fromkeys(("_types", "_validation", "_random", "exceptions", "config", "views"), 0),
-    **dict.fromkeys(("networks", "losses", "frontend", "io", "metrics", "datasets"), 1),
+    **dict.fromkeys(("networks", "losses", "frontend", "counts", "io", "metrics", "datasets"), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("neighbors", "geodesics", "landmark_mds", "isomap")), 1),
+    **dict.fromkeys((f"geometry.{name}" for name in ("walks", "diffusion")), 1),
+    **dict.fromkeys((f"geometry.{name}" for name in ("anchors", "extension", "evidence", "smoothing")), 1),
     **dict.fromkeys(("model", "geometry.submanifolds", "geometry.targets"), 2),
     "training": 3,
-    **dict.fromkeys(("estimator", "fitted", "preparation", "recipes", "persistence", "baselines"), 4),
+    **dict.fromkeys(("_attributes", "estimator", "fitted", "preparation", "recipes", "persistence", "baselines"), 4),
     **dict.fromkeys(("plotting", "trust", "sweeps"), 5),
     **dict.fromkeys(("cli", "demo", "experiments", "report", "runs"), 6),
 }

@@ -8,7 +8,7 @@ import torch
 
 from benchmarks.reference import Reference, by_data_loader, by_index, epoch
 from benchmarks.rows import Row
-from benchmarks.table import BEGIN, END, markdown, update
+from benchmarks.table import BEGIN, END, ablation, accuracy, dimensions, markdown, update
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,6 +19,20 @@ def test_the_readme_shows_the_committed_results():
     assert text.split(BEGIN)[1].split(END)[0].strip() == markdown(results["rows"])
     assert not results["quick"]
     assert all(row["met"] for row in results["rows"])
+
+
+@pytest.mark.parametrize(
+    ("page", "mark", "source", "table"),
+    [
+        ("README.md", "accuracy", "auto.json", accuracy),
+        ("docs/recipe-auto.md", "accuracy", "auto.json", accuracy),
+        ("docs/recipe-auto.md", "dimensions", "auto.json", dimensions),
+        ("docs/recipe-auto.md", "ablation", "ablation.json", ablation),
+    ],
+)
+def test_pages_show_the_committed_results(page, mark, source, table):
+    text = (ROOT / page).read_text().split(f"<!-- {mark}: begin -->")[1].split(f"<!-- {mark}: end -->")[0]
+    assert text.strip() == table(json.loads((ROOT / "results" / source).read_text()))
 
 
 def test_update_replaces_only_the_table(tmp_path):

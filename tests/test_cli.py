@@ -18,7 +18,9 @@ import viewsplice.cli
 import viewsplice.demo
 from viewsplice import SPLICE, GeometryWarning, MLPNetworks, TrainConfig
 from viewsplice.cli import main
+from viewsplice.counts import smooth, square_root
 from viewsplice.datasets import sheet_and_lines
+from viewsplice.views import Views
 
 RNG = np.random.default_rng(5)
 SHARED = RNG.uniform(-1, 1, size=(120, 1))
@@ -26,6 +28,7 @@ A, B = (np.tanh(np.hstack([SHARED, RNG.normal(size=(120, 1))]) @ RNG.normal(size
 ESTIMATOR: dict[str, Any] = {
     "n_shared": 1,
     "n_private": 1,
+    "recipe": "paper",
     "networks": {"kind": "MLPNetworks", "hidden": [8]},
     "training": {"epochs": 2, "batch_size": 50, "restart_passes": 1},
     "geometry": None,
@@ -70,15 +73,17 @@ def _complaint(capsys: pytest.CaptureFixture[str]) -> str:
 def test_fit_writes_a_run_folder() -> None:
     assert _fit() == 0
     assert {path.name for path in Path("run").iterdir()} == RUN_FILES
+    training = TrainConfig(**ESTIMATOR["training"])
     expected = SPLICE(
-        1, 1, networks=MLPNetworks((8,)), training=TrainConfig(**ESTIMATOR["training"]), geometry=None, random_state=7
+        1, 1, recipe="paper", networks=MLPNetworks((8,)), training=training, geometry=None, random_state=7
     ).fit(A, B)
     found = _arrays("run/latents.npz")
     assert set(found) == {"private/A", "private/B", "shared/A->B", "shared/B->A", "split"}
     np.testing.assert_array_equal(found["shared/A->B"], expected.transform(A, B).shared["A->B"])
     assert sorted(set(found["split"])) == ["train", "validation"]
     settings = json.loads(Path("run/settings.json").read_text())
-    assert settings["inputs"] == {"views": ["a.npy", "b.npy"], "groups": None, "color": []}
+    data = {"views": ["a.npy", "b.npy"], "groups": None, "color": []}
+    assert settings["inputs"] == {**data, "sqrt": False, "smooth": None}
     assert settings["estimator"]["training"] == ESTIMATOR["training"]
     assert set(json.loads(Path("run/metrics.json").read_text())["reconstruction_r2"]) == {"train", "validation"}
 
@@ -390,7 +395,8 @@ def model_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a fitted model of the two views."""
     path = tmp_path_factory.mktemp("fitted") / "model.splice"
     training = TrainConfig(epochs=1, batch_size=50, restart_passes=1)
-    SPLICE(1, 1, networks=MLPNetworks((8,)), training=training, geometry=None, random_state=0).fit(A, B).save(path)
+    model = SPLICE(1, 1, recipe="paper", networks=MLPNetworks((8,)), training=training, geometry=None, random_state=0)
+    model.fit(A, B).save(path)
     return path.read_bytes()
 
 
@@ -405,9 +411,9 @@ def test_transform_into_a_folder_fails_in_one_line(model_file: bytes, capsys: py
 
 def test_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     training = TrainConfig(epochs=1, batch_size=50, restart_passes=1)
-    model = SPLICE(2, 1, networks=MLPNetworks((8,)), training=training, geometry=None, random_state=0)
+    model = SPLICE(2, 1, recipe="paper", networks=MLPNetworks((8,)), training=training, geometry=None, random_state=0)
     monkeypatch.setattr(viewsplice.demo, "demo_data", lambda quick: sheet_and_lines(n_samples=200, random_state=0))
-    monkeypatch.setattr(viewsplice.demo, "demo_model", lambda quick: model)
+    monkeypatch.setattr(viewsplice.demo, "demo_model", lambda: model)
     for _ in range(2):
         assert main(["demo", "--quick", "--out", "show"]) == 0
         assert {path.name for path in Path("show").iterdir()} == RUN_FILES
@@ -418,11 +424,8 @@ def test_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     assert json.loads(Path("show/settings.json").read_text())["inputs"] == {"quick": True}
 
 
-def test_demo_settings_differ_in_size_only() -> None:
-    quick, full = (viewsplice.demo.demo_model(quick=q) for q in (True, False))
-    assert quick.training.epochs < full.training.epochs  # type: ignore[union-attr]
-    quick.training = full.training
-    assert quick.get_params() == full.get_params()
+def test_the_demo_chooses_nothing_by_hand() -> None:
+    assert viewsplice.demo.demo_model().get_params() == SPLICE(random_state=0).get_params()
     assert len(viewsplice.demo.demo_data(quick=True).views) < len(viewsplice.demo.demo_data(quick=False).views)
 
 
@@ -434,3 +437,32 @@ def test_the_installed_program_reports_to_a_pipe() -> None:
     assert [line.split()[0] for line in found.stderr.splitlines()] == ["disentangle", "disentangle"]
     assert found.stdout.splitlines()[-1].startswith("wrote ")
     assert {path.name for path in Path("run").iterdir()} >= RUN_FILES
+
+
+def test_counts_are_changed_when_asked_and_never_silently(capsys: pytest.CaptureFixture[str]) -> None:
+    counts = np.random.default_rng(0).poisson(4, size=(120, 6))
+    np.save("c.npy", counts)
+    np.save("d.npy", counts[:, ::-1] + 1)
+    np.save("trial.npy", np.repeat(np.arange(24), 5))
+    arguments = ["c.npy", "d.npy", "--settings", "tiny.json", "--sqrt", "--smooth", "1.5", "--groups", "trial.npy"]
+    assert main(["fit", *arguments, "--out", "run"]) == 0
+    assert json.loads(Path("run/settings.json").read_text())["inputs"]["smooth"] == 1.5
+    capsys.readouterr()
+    plain = smooth(square_root(Views({"A": counts, "B": counts[:, ::-1] + 1}, groups=np.load("trial.npy"))), 1.5)
+    latents = SPLICE.load("run/model.splice").transform(plain)
+    np.testing.assert_allclose(_arrays("run/latents.npz")["shared/A->B"], latents.shared["A->B"], rtol=1e-5)
+    assert main(["transform", "run", "c.npy", "d.npy", "--out", "new.npz"]) == 0
+    said = capsys.readouterr().out
+    assert "The square root of all values was taken (--sqrt)." in said
+    assert "smoothed over rows, over all rows as one sequence, with an SD of 1.5 rows" in said
+    assert main(["transform", "run", "c.npy", "d.npy", "--groups", "trial.npy", "--out", "same.npz", "--quiet"]) == 0
+    np.testing.assert_allclose(_arrays("same.npz")["private/A"], latents.private["A"], rtol=1e-5)
+    together = smooth(square_root(Views({"A": counts, "B": counts[:, ::-1] + 1})), 1.5)
+    again = SPLICE.load("run/model.splice").transform(together)
+    np.testing.assert_allclose(_arrays("new.npz")["private/A"], again.private["A"], rtol=1e-5)
+
+
+def test_negative_values_have_no_square_root(capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("n.npy", -np.ones((120, 3)))
+    assert main(["fit", "a.npy", "n.npy", "--settings", "tiny.json", "--sqrt", "--out", "run"]) == 2
+    assert "has negative values; expected counts or rates" in _complaint(capsys)

@@ -26,7 +26,9 @@ def test_printed_settings(
     assert (training.weight_decay, training.n_msr, training.schedule) == (1e-3, 5, "linear")
     assert (training.final_learning_rate, training.disentangle_after) == (0.01, 0.1)
     assert (training.restart_every, training.restart_passes, training.loss_scale) == (0.1, 20, "fraction")
+    assert (training.warmup, training.steps, training.retained_variance) == (0.0, "alternating", 1.0)
     assert (geometry.n_neighbors, geometry.grow_by, geometry.n_landmarks) == (n_neighbors, 100, 100)
+    assert (geometry.n_anchors, geometry.max_points) == (1, 0)
 
 
 def test_the_default_set_is_mnist_and_complete() -> None:
@@ -81,6 +83,14 @@ def test_unknown_fields_are_named() -> None:
         ("final_learning_rate", 1.5, "is 1.5; expected a finite number of at least 0 and at most 1"),
         ("disentangle_after", 1.1, "disentangle_after is 1.1"),
         ("restart_every", -0.1, "restart_every is -0.1"),
+        ("warmup", 1.1, "warmup is 1.1; expected a finite number of at least 0 and at most 1"),
+        ("steps", "both", r"steps is 'both'; expected one of \['alternating', 'joint'\]"),
+        ("retained_variance", 0, "retained_variance is 0; expected a finite number above 0 and at most 1"),
+        ("retained_variance", 1.01, "retained_variance is 1.01"),
+        ("scout_epochs", -1, "scout_epochs is -1; expected an integer of at least 0"),
+        ("scout_shared", 0, "scout_shared is 0; expected an integer of at least 1"),
+        ("scout_private", 0, "scout_private is 0"),
+        ("regression_epochs", -1, "regression_epochs is -1"),
         ("schedule", "step", r"schedule is 'step'; expected one of \['constant', 'linear', 'cosine'\]"),
         ("loss_scale", "sum", r"loss_scale is 'sum'; expected one of \['fraction', 'mean'\]"),
         ("keep_best", "yes", "keep_best is 'yes'; expected one of"),
@@ -113,6 +123,8 @@ def test_values_of_another_type(kind: Any, field: str, value: Any, message: str)
         ("n_neighbors", 0, "n_neighbors is 0; expected an integer of at least 1"),
         ("grow_by", -1, "grow_by is -1"),
         ("n_landmarks", 1, "n_landmarks is 1; expected an integer of at least 2"),
+        ("n_anchors", 0, "n_anchors is 0; expected an integer of at least 1"),
+        ("max_points", -1, "max_points is -1; expected an integer of at least 0"),
     ],
 )
 def test_geometry_values_out_of_range(field: str, value: Any, message: str) -> None:
@@ -122,4 +134,6 @@ def test_geometry_values_out_of_range(field: str, value: Any, message: str) -> N
 
 def test_bounds_themselves_are_allowed() -> None:
     TrainConfig(epochs=1, patience=0, max_restarts=0, weight_decay=0, final_learning_rate=1, disentangle_after=0)
+    TrainConfig(warmup=1, retained_variance=1, scout_epochs=0, regression_epochs=0)
+    GeometryConfig(n_anchors=1, max_points=0)
     GeometryConfig(lambda_geo=0, n_neighbors=1, grow_by=0, n_landmarks=2, distance=lambda points, rows: np.empty(0))

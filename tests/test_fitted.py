@@ -32,8 +32,8 @@ A, B, C = _data(7, 5, 4)
 
 def _fit(views: Any, n_shared: Any = 2, n_private: Any = 1, geometry: GeometryConfig | None = None) -> SPLICE:
     networks = MLPNetworks((16,))
-    model = SPLICE(n_shared, n_private, networks=networks, training=TRAINING, geometry=geometry, random_state=1)
-    return model.fit(views)
+    settings: dict[str, Any] = {"networks": networks, "training": TRAINING, "geometry": geometry, "random_state": 1}
+    return SPLICE(n_shared, n_private, recipe="paper", **settings).fit(views)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import torch
 
 from viewsplice._types import Latents
 from viewsplice.model import SpliceNet
-from viewsplice.networks import MLPNetworks
+from viewsplice.networks import MLPNetworks, ResidualNetworks
 
 SHAPES = {"A": (6,), "B": (5,)}
 
@@ -112,3 +112,99 @@ def test_latents_index_and_length():
     assert latents[torch.tensor([2, 0])].private["A"].tolist() == [[4.0, 5.0], [0.0, 1.0]]
     with pytest.raises(AttributeError):
         latents.private = {}
+
+
+def test_start_from_takes_what_fits_and_nothing_else():
+    wide, narrow = make(n_private=(4, 1), n_shared=5, seed=1), make(n_private=(2, 1), n_shared=3, seed=2)
+    before = {name: value.clone() for name, value in narrow.state_dict().items()}
+    wide_before = {name: value.clone() for name, value in wide.state_dict().items()}
+    narrow.start_from(wide)
+    taken = {name for name, value in narrow.state_dict().items() if not torch.equal(value, before[name])}
+    for name, value in narrow.state_dict().items():
+        source = wide_before[name]
+        fits = source.shape == value.shape and not name.startswith("measurers")
+        assert torch.equal(value, source if fits else before[name]), name
+    # Hidden layers, and B's private encoder, which is as wide as before; not the layers next to other widths.
+    assert {"private_encoders.A.0.weight", "private_encoders.B.2.weight", "decoders.A.2.bias"} <= taken
+    assert not taken & {"private_encoders.A.2.weight", "shared_encoders.A->B.2.weight", "decoders.A.0.weight"}
+    assert not [name for name in taken if name.startswith("measurers")]
+    assert all(torch.equal(value, wide_before[name]) for name, value in wide.state_dict().items())
+    narrow.shared_encoders["A->B"][0].weight.data.zero_()
+    assert wide.shared_encoders["A->B"][0].weight.any()
+
+
+def test_start_from_a_model_with_more_spaces():
+    wide, narrow = make(n_private=(2, 2)), make(n_private=(0, 2), seed=5)
+    narrow.start_from(wide)
+    assert list(narrow.private_encoders) == ["B"]
+    assert torch.equal(narrow.private_encoders["B"][2].weight, wide.private_encoders["B"][2].weight)
+
+
+def test_start_from_aligns_decoders_with_and_without_fourier_features():
+    shapes, shared = {"A": (6,), "B": (5,)}, {"A->B": 3, "B->A": 3}
+    plain, waves = (
+        SpliceNet(shapes, {"A": 2, "B": 1}, shared, ResidualNetworks(8, 2, n_frequencies=n), seed)
+        for n, seed in ((0, 0), (4, 1))
+    )
+    own = waves.decoders["A"][0].frequencies.clone()
+    waves.start_from(plain)
+    assert torch.equal(waves.decoders["A"][0].frequencies, own)
+    for name in ("decoders.A.2.body.1.weight", "decoders.B.5.weight", "private_encoders.A.0.weight"):
+        assert torch.equal(waves.state_dict()[name], plain.state_dict()[name]), name
+    assert waves.decoders["A"][1].weight.shape != plain.decoders["A"][1].weight.shape
+
+
+def test_scale_free_measurement_sees_shape_not_size_or_place():
+    model = SpliceNet(SHAPES, {"A": 2, "B": 1}, {"A->B": 3, "B->A": 3}, MLPNetworks((8,)), 0, scale_free=True)
+    plain = make()
+    z = model.encode_private(rows(model, n=20))
+    expected = model.measure(z)
+    moved = model.measure({name: 1e-3 * value + 5 for name, value in z.items()})
+    for name, value in expected.items():
+        assert torch.allclose(moved[name], value, atol=2e-3)
+        assert not torch.allclose(plain.measure({n: 0.1 * v for n, v in z.items()})[name], value, atol=2e-3)
+    centered = z["A"] - z["A"].mean(0)
+    by_hand = centered / centered.square().sum(1).mean().sqrt()
+    assert torch.allclose(expected["A->B"], model.measurers["A->B"](by_hand), atol=1e-6)
+
+
+def test_scale_free_measurement_has_no_gradient_along_the_scale():
+    model = SpliceNet(SHAPES, {"A": 2, "B": 1}, {"A->B": 3, "B->A": 3}, MLPNetworks((8,)), 0, scale_free=True)
+    z = {name: value.detach().requires_grad_() for name, value in model.encode_private(rows(model, n=20)).items()}
+    sum(x.var(0).sum() for x in model.measure(z).values()).backward()
+    for value in z.values():
+        along = (value.grad * (value.detach() - value.detach().mean(0))).sum()
+        assert value.grad.abs().sum() > 0
+        assert abs(along.item()) < 1e-5 * value.grad.norm().item() * value.detach().norm().item() + 1e-7
+        assert torch.allclose(value.grad.sum(0), torch.zeros(value.shape[1]), atol=1e-5)
+
+
+def test_scale_free_measurement_of_a_collapsed_space_is_finite():
+    model = SpliceNet(SHAPES, {"A": 2, "B": 1}, {"A->B": 3, "B->A": 3}, MLPNetworks((8,)), 0, scale_free=True)
+    z = {"A": torch.ones(7, 2, requires_grad=True), "B": torch.zeros(7, 1)}
+    found = model.measure(z)
+    found["A->B"].sum().backward()
+    assert torch.isfinite(found["A->B"]).all()
+    assert torch.isfinite(z["A"].grad).all()
+    assert torch.allclose(found["A->B"], found["A->B"][:1].expand(7, -1), atol=1e-6)
+
+
+@pytest.mark.parametrize("networks", [MLPNetworks((8,)), ResidualNetworks(8, 1, n_frequencies=4)])
+def test_scaling_the_latents_of_one_space_leaves_all_others(networks):
+    model = SpliceNet(SHAPES, {"A": 2, "B": 1}, {"A->B": 3, "B->A": 3}, networks, 0)
+    x = rows(model)
+    before = model.encode(x).spaces()
+    for space, factor in (("A", 0.25), ("B->A", 3.0)):
+        assert model.scale_latents(space, factor)
+    after = model.encode(x).spaces()
+    factors = {"A": 0.25, "B": 1.0, "A->B": 1.0, "B->A": 3.0}
+    for space, z in after.items():
+        assert torch.allclose(z, factors[space] * before[space], rtol=1e-5, atol=1e-6), space
+
+
+def test_latents_that_no_linear_layer_makes_are_not_scaled():
+    model = make()
+    model.private_encoders["A"].append(torch.nn.Tanh())
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    assert not model.scale_latents("A", 2.0)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())

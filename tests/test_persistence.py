@@ -33,6 +33,7 @@ class OwnNetworks(MLPNetworks):
 
 def _fit(**changes: Any) -> SPLICE:
     settings: dict[str, Any] = {"networks": MLPNetworks((8,)), "training": TRAINING, "geometry": GEOMETRY}
+    settings["recipe"] = "paper"
     return SPLICE(**{"n_shared": 2, "n_private": (0, 1), "random_state": 0, **settings, **changes}).fit(
         {"lgn": A, "v1": B}
     )
@@ -75,10 +76,11 @@ def test_a_saved_model_is_the_same_bit_by_bit(model: SPLICE, saved: Path) -> Non
     assert loaded.lambda_geo_ == model.lambda_geo_
     assert list(loaded.geometry_) == list(model.geometry_)
     for space, found in model.geometry_.items():
-        for name in ("anchors", "landmarks", "geodesics", "spectrum"):
+        for name in ("anchors", "landmarks", "geodesics", "spectrum", "curve"):
             np.testing.assert_array_equal(getattr(loaded.geometry_[space], name), getattr(found, name))
             assert getattr(loaded.geometry_[space], name).dtype == getattr(found, name).dtype
-        assert (loaded.geometry_[space].n_neighbors, loaded.geometry_[space].unit) == (found.n_neighbors, found.unit)
+        for name in ("n_neighbors", "disagreement", "unit"):
+            assert getattr(loaded.geometry_[space], name) == getattr(found, name)
     for part in ("train", "validation"):
         np.testing.assert_array_equal(loaded.split_[part], model.split_[part])
 
@@ -122,7 +124,8 @@ def test_all_kinds_of_settings_survive(changes: dict[str, Any], tmp_path: Path) 
 
 def test_images_and_single_precision_survive(tmp_path: Path) -> None:
     images = {"a": A.reshape(-1, 4, 2).astype(np.float32), "b": B[:, :4].reshape(-1, 2, 2)}
-    model = SPLICE(1, 1, networks=ConvNetworks((2,), (4,), (4,)), training=TRAINING, geometry=None).fit(images)
+    networks = ConvNetworks((2,), (4,), (4,))
+    model = SPLICE(1, 1, recipe="paper", networks=networks, training=TRAINING, geometry=None).fit(images)
     model.save(tmp_path / "m")
     rebuilt = SPLICE.load(tmp_path / "m").reconstruct(images)
     assert (rebuilt["a"].shape, rebuilt["a"].dtype) == ((120, 4, 2), np.float32)

@@ -12,12 +12,13 @@ from viewsplice.preparation import Prepared, check_enough_rows, choose_device, l
 from viewsplice.views import Views
 
 RNG = np.random.default_rng(0)
+TRAINING = TrainConfig.paper()
 A, B = RNG.normal(5, 3, size=(20, 4)), RNG.normal(size=(20, 2, 3))
 
 
 def _prepare(views: Any = None, validation: Any = 0.1, groups: Any = None, seed: int = 0) -> Prepared:
     made = Views({"A": A, "B": B}) if views is None else Views(views)
-    return prepare(made, groups, validation, device=torch.device("cpu"), loss_scale="fraction", seed=seed)
+    return prepare(made, groups, validation, device=torch.device("cpu"), training=TRAINING, seed=seed)
 
 
 def test_tensors_are_flat_single_precision_and_standardized_on_the_training_rows() -> None:
@@ -141,16 +142,16 @@ def test_rows_must_suffice(
 ) -> None:
     settings = TrainConfig(**training).resolve(TrainConfig.paper())  # type: ignore[arg-type]
     shape = None if geometry is None else GeometryConfig(**geometry).resolve(GEOMETRY)  # type: ignore[arg-type]
-    widths = {"A": n_private, "B": 0}, {"A->B": 1, "B->A": 1}
-    check_enough_rows(least, settings, shape, *widths)
+    widths = {"A": n_private, "B": None, "A->B": 1, "B->A": 0}
+    check_enough_rows(least, settings, shape, widths)
     with pytest.raises(ValueError, match=f"got {least - 1} training rows; {message}"):
-        check_enough_rows(least - 1, settings, shape, *widths)
+        check_enough_rows(least - 1, settings, shape, widths)
 
 
 def test_another_distance_needs_no_neighbors() -> None:
     settings = TrainConfig(batch_size=2).resolve(TrainConfig.paper())
     geometry = GeometryConfig(n_landmarks=2, n_neighbors=100, distance=lambda points, rows: points).resolve(GEOMETRY)
-    check_enough_rows(5, settings, geometry, {"A": 1}, {"A->B": 1})
+    check_enough_rows(5, settings, geometry, {"A": 1, "A->B": 1})
 
 
 def test_devices() -> None:

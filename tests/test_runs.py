@@ -24,6 +24,7 @@ VIEWS = Views({"lgn": A, "größe": B})
 
 def _splice(**changes: Any) -> SPLICE:
     settings: dict[str, Any] = {
+        "recipe": "paper",
         "networks": MLPNetworks((8,)),
         "training": TrainConfig(epochs=2, batch_size=50, restart_passes=1),
         "geometry": GeometryConfig(n_neighbors=12, grow_by=1, n_landmarks=10),

@@ -43,6 +43,7 @@ NO_DATA_CHECKS = [
 
 def tiny(n_shared: Any = 1, n_private: Any = 1, **changes: Any) -> SPLICE:
     settings: dict[str, Any] = {
+        "recipe": "paper",
         "networks": MLPNetworks((16,)),
         "training": TrainConfig(epochs=1, batch_size=50, restart_passes=1),
         "geometry": None,
@@ -65,7 +66,7 @@ def test_the_constructor_has_the_documented_parameters() -> None:
     assert SPLICE().get_params() == {
         "n_shared": "auto",
         "n_private": "auto",
-        "recipe": "paper",
+        "recipe": "auto",
         "networks": None,
         "training": None,
         "geometry": "default",

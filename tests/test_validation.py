@@ -9,6 +9,7 @@ from viewsplice import views as views_module
 from viewsplice._validation import (
     check_decodable,
     check_finite,
+    check_known,
     private_widths,
     row_number,
     row_numbers,
@@ -57,19 +58,28 @@ def test_finite_values_pass_whatever_their_type() -> None:
         ((0, 9), {"A": 0, "B": 9}),
         ([12, 1], {"A": 12, "B": 1}),
         ({"B": 1, "A": 3}, {"A": 3, "B": 1}),
+        ("auto", {"A": None, "B": None}),
+        (("auto", np.int64(1)), {"A": None, "B": 1}),
+        ({"B": "auto", "A": 0}, {"A": 0, "B": None}),
     ],
 )
-def test_private_widths(given: Any, expected: dict[str, int]) -> None:
+def test_private_widths(given: Any, expected: dict[str, int | None]) -> None:
     found = private_widths(given, SHAPES)
     assert found == expected
     assert list(found) == ["A", "B"]
-    assert {type(width) for width in found.values()} == {int}
+    assert {type(width) for width in found.values()} <= {int, type(None)}
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [(9, {"A->B": 9, "B->A": 9}), ({"B->A": 0, "A->B": 2}, {"A->B": 2, "B->A": 0})]
+    ("given", "expected"),
+    [
+        (9, {"A->B": 9, "B->A": 9}),
+        ({"B->A": 0, "A->B": 2}, {"A->B": 2, "B->A": 0}),
+        ("auto", {"A->B": None, "B->A": None}),
+        ({"B->A": "auto", "A->B": 2}, {"A->B": 2, "B->A": None}),
+    ],
 )
-def test_shared_widths(given: Any, expected: dict[str, int]) -> None:
+def test_shared_widths(given: Any, expected: dict[str, int | None]) -> None:
     assert shared_widths(given, SHAPES) == expected
 
 
@@ -80,7 +90,6 @@ def test_three_views_have_six_shared_widths() -> None:
 @pytest.mark.parametrize(
     ("given", "kind", "message"),
     [
-        ("auto", ValueError, "n_private is 'auto'; recipe 'paper' expects widths, such as n_private=2"),
         (-1, ValueError, "n_private is -1 for A; expected a width of at least 0"),
         (10, ValueError, "n_private is 10 for view 'B'; expected at most its 9 features"),
         ((1, 2, 3), ValueError, r"n_private has 3 widths; expected one per view: \['A', 'B'\]"),
@@ -90,7 +99,7 @@ def test_three_views_have_six_shared_widths() -> None:
         (True, TypeError, "n_private is True for A"),
         ("2", TypeError, "n_private is '2' for A"),
         (None, TypeError, "n_private is None for A"),
-        (("auto", 1), TypeError, "n_private is 'auto' for A; expected an integer width"),
+        (("Auto", 1), TypeError, "n_private is 'Auto' for A; expected an integer width, or 'auto'"),
     ],
 )
 def test_private_widths_that_cannot_be(given: Any, kind: type[Exception], message: str) -> None:
@@ -101,7 +110,6 @@ def test_private_widths_that_cannot_be(given: Any, kind: type[Exception], messag
 @pytest.mark.parametrize(
     ("given", "kind", "message"),
     [
-        ("auto", ValueError, "n_shared is 'auto'; recipe 'paper' expects widths, such as n_shared=2"),
         (-2, ValueError, "n_shared is -2 for A->B; expected a width of at least 0"),
         (10, ValueError, "n_shared is 10 for A->B; expected at most 9, the features of the smaller view"),
         ({"A->B": 1, "A": 1}, ValueError, r"n_shared has unknown arrows \['A'\]; expected one width per arrow"),
@@ -118,6 +126,20 @@ def test_every_view_needs_something_to_be_rebuilt_from() -> None:
     check_decodable({"A": 0, "B": 1}, {"A->B": 0, "B->A": 1})
     with pytest.raises(ValueError, match="view 'A' has private width 0 and no incoming shared dimensions"):
         check_decodable({"A": 0, "B": 1}, {"A->B": 1, "B->A": 0})
+
+
+def test_a_width_that_will_be_found_may_rebuild_a_view() -> None:
+    check_decodable({"A": None, "B": 0}, {"A->B": None, "B->A": 0})
+    with pytest.raises(ValueError, match="view 'B' has private width 0 and no incoming shared dimensions"):
+        check_decodable({"A": None, "B": 0}, {"A->B": 0, "B->A": None})
+
+
+def test_open_widths_are_refused_where_nothing_finds_them() -> None:
+    check_known({"A": 0, "A->B": 2}, "recipe 'paper'")
+    with pytest.raises(ValueError, match="n_private is 'auto'; recipe 'paper' expects widths, such as n_private=2"):
+        check_known({"A": 1, "B": None, "A->B": None}, "recipe 'paper'")
+    with pytest.raises(ValueError, match="n_shared is 'auto'; geometry=None expects widths, such as n_shared=2"):
+        check_known({"A": 1, "A->B": None}, "geometry=None")
 
 
 def test_row_numbers() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -76,8 +76,8 @@ class Networks(Protocol):
         """Return a network from a view's features to ``width`` latents."""
         ...
 
-    def decoder(self, width: int, shape: Shape) -> nn.Module:
-        """Return the mirror image of the encoder: from ``width`` latents to a view's features."""
+    def decoder(self, widths: Sequence[int], shape: Shape) -> nn.Module:
+        """Return the mirror image of the encoder: from latent spaces of these widths, side by side, to features."""
         ...
 
     def measurer(self, width: int, shape: Shape) -> nn.Module:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from viewsplice._types import Array, Shape
-from viewsplice.views import Views, arrows, endpoints, row_blocks
+from viewsplice.views import Views, arrows, endpoints, is_arrow, row_blocks
 
 
 def check_finite(views: Views) -> None:
@@ -34,11 +34,13 @@ def check_finite(views: Views) -> None:
             )
 
 
-def shared_widths(n_shared: Any, shapes: Mapping[str, Shape]) -> dict[str, int]:
-    """Return the width of every arrow from an int or a dict by arrow."""
+def shared_widths(n_shared: Any, shapes: Mapping[str, Shape]) -> dict[str, int | None]:
+    """Return the width of every arrow from an int, ``"auto"`` (None), or a dict of these by arrow."""
     names = arrows(shapes)
     widths = _by_name("n_shared", n_shared, names, "arrow")
     for name, width in widths.items():
+        if width is None:
+            continue
         source, target = endpoints(name)
         limit = min(math.prod(shapes[source]), math.prod(shapes[target]))
         if width > limit:
@@ -48,8 +50,8 @@ def shared_widths(n_shared: Any, shapes: Mapping[str, Shape]) -> dict[str, int]:
     return widths
 
 
-def private_widths(n_private: Any, shapes: Mapping[str, Shape]) -> dict[str, int]:
-    """Return the width of every private space from an int, a tuple in view order, or a dict by view."""
+def private_widths(n_private: Any, shapes: Mapping[str, Shape]) -> dict[str, int | None]:
+    """Return the width of every private space from an int, ``"auto"`` (None), a tuple in view order, or a dict."""
     names = tuple(shapes)
     if isinstance(n_private, tuple | list):
         if len(n_private) != len(names):
@@ -58,12 +60,20 @@ def private_widths(n_private: Any, shapes: Mapping[str, Shape]) -> dict[str, int
     widths = _by_name("n_private", n_private, names, "view")
     for name, width in widths.items():
         limit = math.prod(shapes[name])
-        if width > limit:
+        if width is not None and width > limit:
             raise ValueError(f"n_private is {width} for view {name!r}; expected at most its {limit} features")
     return widths
 
 
-def check_decodable(n_private: Mapping[str, int], n_shared: Mapping[str, int]) -> None:
+def check_known(widths: Mapping[str, int | None], why: str) -> None:
+    """Raise if the width of some space is still to be found where it cannot be."""
+    for name, width in widths.items():
+        if width is None:
+            setting = "n_shared" if is_arrow(name) else "n_private"
+            raise ValueError(f"{setting} is 'auto'; {why} expects widths, such as {setting}=2")
+
+
+def check_decodable(n_private: Mapping[str, int | None], n_shared: Mapping[str, int | None]) -> None:
     """Raise if some view would have to be rebuilt from nothing."""
     for view, width in n_private.items():
         if width == 0 and all(n == 0 for name, n in n_shared.items() if endpoints(name)[1] == view):
@@ -73,9 +83,7 @@ def check_decodable(n_private: Mapping[str, int], n_shared: Mapping[str, int]) -
             )
 
 
-def _by_name(setting: str, value: Any, names: Sequence[str], kind: str) -> dict[str, int]:
-    if isinstance(value, str) and value == "auto":
-        raise ValueError(f"{setting} is 'auto'; recipe 'paper' expects widths, such as {setting}=2")
+def _by_name(setting: str, value: Any, names: Sequence[str], kind: str) -> dict[str, int | None]:
     if isinstance(value, Mapping):
         unknown = [name for name in value if name not in names]
         missing = [name for name in names if name not in value]
@@ -86,11 +94,13 @@ def _by_name(setting: str, value: Any, names: Sequence[str], kind: str) -> dict[
     else:
         given = dict.fromkeys(names, value)
     for name, width in given.items():
+        if isinstance(width, str) and width == "auto":
+            continue
         if isinstance(width, bool) or not isinstance(width, int | np.integer):
-            raise TypeError(f"{setting} is {width!r} for {name}; expected an integer width")
+            raise TypeError(f"{setting} is {width!r} for {name}; expected an integer width, or 'auto'")
         if width < 0:
             raise ValueError(f"{setting} is {width} for {name}; expected a width of at least 0")
-    return {name: int(given[name]) for name in names}
+    return {name: None if isinstance(given[name], str) else int(given[name]) for name in names}
 
 
 def row_numbers(name: str, rows: Any, n_rows: int) -> Array:

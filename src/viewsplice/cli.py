@@ -15,9 +15,20 @@ import viewsplice.demo as demonstration
 from viewsplice.estimator import SPLICE
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.io import read_column, read_views, write_atomic, write_csv, write_latents
-from viewsplice.runs import MODEL, SETTINGS, check_rows, finish_run, load_run, read_settings, start_run
+from viewsplice.runs import (
+    MODEL,
+    SETTINGS,
+    check_rows,
+    finish_run,
+    load_run,
+    prepare_counts,
+    read_inputs,
+    read_settings,
+    start_run,
+)
 from viewsplice.training.callbacks import progress
 from viewsplice.training.loop import Callback
+from viewsplice.views import Views
 
 _FILES = "a file, as path, name=path or path:key (.npy .npz .csv .mat .h5 .zarr .h5ad .h5mu .nwb)"
 
@@ -55,9 +66,13 @@ def _parser() -> argparse.ArgumentParser:
 
     fit = commands.add_parser("fit", help="fit paired views and write a run folder")
     fit.add_argument("views", nargs="+", metavar="VIEW", help=_FILES)
-    fit.add_argument("--shared", metavar="N", help="dimensions of the shared spaces")
-    fit.add_argument("--private", nargs="+", metavar="N", help="dimensions of the private spaces: one, or one per view")
-    fit.add_argument("--recipe", choices=["paper"], help="how to fit (default: paper)")
+    fit.add_argument("--shared", metavar="N", help="dimensions of the shared spaces, or auto (default)")
+    fit.add_argument(
+        "--private", nargs="+", metavar="N", help="dimensions of the private spaces: one, or one per view; or auto"
+    )
+    fit.add_argument("--recipe", choices=["auto", "paper"], help="how to fit (default: auto)")
+    fit.add_argument("--sqrt", action="store_true", help="take the square root of all values (spike counts)")
+    fit.add_argument("--smooth", type=float, metavar="BINS", help="smooth over rows, within groups: SD in rows")
     fit.add_argument(
         "--settings", type=Path, metavar="FILE", help="settings.json of an earlier run; options override it"
     )
@@ -69,10 +84,11 @@ def _parser() -> argparse.ArgumentParser:
     transform = commands.add_parser("transform", help="embed rows with a fitted model")
     transform.add_argument("folder", type=Path, metavar="DIR", help="run folder of a fit")
     transform.add_argument("views", nargs="+", metavar="VIEW", help=_FILES)
+    transform.add_argument("--groups", metavar="FILE", help="one label per row: smoothing stays within groups")
     transform.set_defaults(run=_transform)
 
     demo = commands.add_parser("demo", help="simulate two views, fit them, write the report")
-    demo.add_argument("--quick", action="store_true", help="fewer rows and epochs")
+    demo.add_argument("--quick", action="store_true", help="fewer trials")
     demo.set_defaults(run=_demo)
 
     for command, default in ((fit, None), (transform, None), (demo, Path("demo-run"))):
@@ -95,18 +111,30 @@ def _fit(options: argparse.Namespace) -> None:
         params["n_private"] = _width(options.private[0])
     model = SPLICE(**params)
     inputs = {"views": options.views, "groups": options.groups, "color": options.color}
+    inputs |= {"sqrt": options.sqrt, "smooth": options.smooth}
     with _folder(options.out, "fit", inputs, model):
         views = read_views(options.views)
-        groups = check_rows("--groups", read_column(options.groups, len(views)), len(views)) if options.groups else None
         colors = {text: check_rows("--color", read_column(text, len(views)), len(views)) for text in options.color}
-        notes, seconds = _train(model, options, views, groups=groups)
+        views, changes = prepare_counts(_grouped(views, options), sqrt=options.sqrt, bins=options.smooth)
+        notes, seconds = _train(model, options, views)
+        notes = [*changes, *notes]
         files = finish_run(options.out, model, views, colors=colors, seconds=seconds, notes=notes)
     _say(options, f"wrote {files[-1]}")
 
 
+def _grouped(views: Views, options: argparse.Namespace) -> Views:
+    """Return the views with the labels of ``--groups``, if given."""
+    if not options.groups:
+        return views
+    return Views(views, groups=check_rows("--groups", read_column(options.groups, len(views)), len(views)))
+
+
 def _transform(options: argparse.Namespace) -> None:
     model = load_run(options.folder)
-    views = read_views(options.views, names=model.view_names_)
+    inputs = read_inputs(options.folder)
+    views = _grouped(read_views(options.views, names=model.view_names_), options)
+    views, changes = prepare_counts(views, sqrt=inputs.get("sqrt", False), bins=inputs.get("smooth"))
+    _say(options, "\n".join(changes))
     latents = model.transform(views)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     write_latents(options.out, latents, {})
@@ -115,7 +143,7 @@ def _transform(options: argparse.Namespace) -> None:
 
 def _demo(options: argparse.Namespace) -> None:
     data = demonstration.demo_data(quick=options.quick)
-    model = demonstration.demo_model(quick=options.quick)
+    model = demonstration.demo_model()
     (options.out / MODEL).unlink(missing_ok=True)
     with _folder(options.out, "demo", {"quick": options.quick}, model):
         train = data.rows("train")

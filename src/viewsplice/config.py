@@ -17,6 +17,7 @@ from viewsplice._types import DistanceEstimator
 
 LossScale = Literal["fraction", "mean"]
 Schedule = Literal["constant", "linear", "cosine"]
+Steps = Literal["alternating", "joint"]
 C = TypeVar("C", "TrainConfig", "GeometryConfig")
 
 # Typed Any so that fields keep the type they have once resolved.
@@ -46,10 +47,19 @@ class TrainConfig:
         Rows per step; the tail is spread over the other batches, so none is smaller.
     learning_rate, weight_decay
         Of AdamW, for the autoencoders and for the measurement networks.
-    schedule, final_learning_rate
-        Decay of the autoencoders' learning rate over the epochs, and the fraction it ends at.
-    n_msr
-        Measurement passes per epoch (the paper's n_msr).
+    schedule, final_learning_rate, warmup
+        Decay of the autoencoders' learning rate over a stage, the fraction it ends at, and the fraction of the stage
+        in which it first rises.
+    steps
+        ``"alternating"``: every batch takes a reconstruction step and then a disentangling step, as in the paper.
+        ``"joint"``: one step on the sum of both, which costs a third less.
+    input_noise
+        Variance of noise added to what the encoders see in training, as a fraction of the view's variance. It falls
+        with the learning rate, so that a stage ends without.
+    n_msr, measured_rows
+        Measurement passes per epoch (the paper's n_msr), and rows of one pass, drawn anew each time (0: all).
+    batch_landmarks
+        Landmarks that each batch is compared with in the geometric loss, drawn anew each time (0: all).
     disentangle_after
         Fraction of the first stage's epochs before disentangling begins.
     restart_every, restart_passes
@@ -58,14 +68,20 @@ class TrainConfig:
     loss_scale
         ``"fraction"``: losses as fractions of the view's variance. ``"mean"``: averages over features in the user's
         units, the form that the published lambda_geo values fit.
-    validate_every
-        Epochs between evaluations on the validation rows.
+    validate_every, judged_rows
+        Epochs between evaluations on the validation rows, and how many of them at most (0: all).
     patience
         Evaluations without a better validation objective before a stage stops early (0: never).
     keep_best
         Whether a stage ends with its best weights by validation objective instead of its last ones.
     max_restarts
         How often a fit that diverges starts over with a derived seed.
+    retained_variance
+        Fraction of each view's variance that the principal axes in front of the networks keep (1: no such axes).
+    scout_epochs, scout_shared, scout_private
+        Passes and latent widths of the over-complete first stage (0 passes: none; recipe ``"auto"`` only).
+    regression_epochs
+        Passes in which the final networks first learn the landmark-MDS coordinates (recipe ``"auto"`` only).
     """
 
     epochs: int = RECIPE
@@ -74,26 +90,43 @@ class TrainConfig:
     weight_decay: float = RECIPE
     schedule: Schedule = RECIPE
     final_learning_rate: float = RECIPE
+    warmup: float = RECIPE
+    steps: Steps = RECIPE
+    input_noise: float = RECIPE
     n_msr: int = RECIPE
+    measured_rows: int = RECIPE
+    batch_landmarks: int = RECIPE
     disentangle_after: float = RECIPE
     restart_every: float = RECIPE
     restart_passes: int = RECIPE
     loss_scale: LossScale = RECIPE
     validate_every: int = RECIPE
+    judged_rows: int = RECIPE
     patience: int = RECIPE
     keep_best: bool = RECIPE
     max_restarts: int = RECIPE
+    retained_variance: float = RECIPE
+    scout_epochs: int = RECIPE
+    scout_shared: int = RECIPE
+    scout_private: int = RECIPE
+    regression_epochs: int = RECIPE
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "n_msr", "restart_passes", "validate_every"):
+        counts = ("epochs", "batch_size", "n_msr", "restart_passes", "validate_every", "scout_shared", "scout_private")
+        for name in counts:
             check_number(name, getattr(self, name), low=1, integer=True)
-        for name in ("patience", "max_restarts"):
+        whole = ("patience", "max_restarts", "scout_epochs", "regression_epochs", "measured_rows", "batch_landmarks")
+        for name in (*whole, "judged_rows"):
             check_number(name, getattr(self, name), low=0, integer=True)
         check_number("learning_rate", self.learning_rate, low=0, open_low=True)
         check_number("weight_decay", self.weight_decay, low=0)
         check_number("final_learning_rate", self.final_learning_rate, low=0, high=1)
+        check_number("input_noise", self.input_noise, low=0)
+        check_number("warmup", self.warmup, low=0, high=1)
+        check_number("retained_variance", self.retained_variance, low=0, high=1, open_low=True)
         check_number("disentangle_after", self.disentangle_after, low=0, high=1)
         check_number("restart_every", self.restart_every, low=0, high=1)
+        check_choice("steps", self.steps, ("alternating", "joint"))
         check_choice("schedule", self.schedule, ("constant", "linear", "cosine"))
         check_choice("loss_scale", self.loss_scale, ("fraction", "mean"))
         check_choice("keep_best", self.keep_best, (True, False))
@@ -110,15 +143,26 @@ class TrainConfig:
             weight_decay=1e-3,
             schedule="linear",
             final_learning_rate=0.01,
+            warmup=0.0,
+            steps="alternating",
+            input_noise=0.0,
             n_msr=5,
+            measured_rows=0,
+            batch_landmarks=0,
             disentangle_after=0.1,
             restart_every=0.1,
             restart_passes=20,
             loss_scale="fraction",
             validate_every=1,
+            judged_rows=0,
             patience=0,
             keep_best=False,
             max_restarts=0,
+            retained_variance=1.0,
+            scout_epochs=0,
+            scout_shared=1,
+            scout_private=1,
+            regression_epochs=0,
         )
 
     def resolve(self, defaults: TrainConfig) -> TrainConfig:
@@ -137,8 +181,16 @@ class GeometryConfig:
     n_neighbors, grow_by
         Neighbors per point at first, and how many more at a time until the graph is connected
         (1: the smallest connected neighborhood; 100: the paper's rule; 0: never grow).
+    smoothing
+        Neighbors over which points are averaged before the graph is made (0: none): noise across a submanifold would
+        lengthen every path.
     n_landmarks
         Points from which distances to all others are computed.
+    n_anchors
+        Rows at which the other spaces are held; distances are averaged over them. One is drawn at random, as in the
+        paper; several are medoids of the latent space.
+    max_points
+        Rows on which distances are estimated at most; the others are embedded through these (0: all rows).
     distance
         Another technique in place of graph geodesics: a function of (points, landmark rows).
     """
@@ -146,7 +198,10 @@ class GeometryConfig:
     lambda_geo: float = RECIPE
     n_neighbors: int = RECIPE
     grow_by: int = RECIPE
+    smoothing: int = RECIPE
     n_landmarks: int = RECIPE
+    n_anchors: int = RECIPE
+    max_points: int = RECIPE
     distance: DistanceEstimator | None = None
 
     def __post_init__(self) -> None:
@@ -154,6 +209,9 @@ class GeometryConfig:
         check_number("n_neighbors", self.n_neighbors, low=1, integer=True)
         check_number("grow_by", self.grow_by, low=0, integer=True)
         check_number("n_landmarks", self.n_landmarks, low=2, integer=True)
+        check_number("smoothing", self.smoothing, low=0, integer=True)
+        check_number("n_anchors", self.n_anchors, low=1, integer=True)
+        check_number("max_points", self.max_points, low=0, integer=True)
         if self.distance is not None and not callable(self.distance):
             raise TypeError(f"distance is {self.distance!r}; expected a function of (points, landmark rows), or None")
 
@@ -165,7 +223,15 @@ class GeometryConfig:
         belong to ``TrainConfig(loss_scale="mean")``.
         """
         check_choice("experiment", experiment, tuple(_GEOMETRY_SETS))
-        return cls(**_GEOMETRY_SETS[experiment], lambda_geo=0.1, grow_by=100, n_landmarks=100)
+        return cls(
+            **_GEOMETRY_SETS[experiment],
+            lambda_geo=0.1,
+            grow_by=100,
+            smoothing=0,
+            n_landmarks=100,
+            n_anchors=1,
+            max_points=0,
+        )
 
     def resolve(self, defaults: GeometryConfig) -> GeometryConfig:
         """Return these settings with every open field taken from ``defaults``."""

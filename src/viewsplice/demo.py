@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from viewsplice._types import Array
-from viewsplice.config import GeometryConfig, TrainConfig
-from viewsplice.datasets import MultiViewData, sheet_and_lines
+from viewsplice.datasets import MultiViewData, lgn_v1
 from viewsplice.estimator import SPLICE
 from viewsplice.metrics import linear_r2
 
 
 def demo_data(*, quick: bool) -> MultiViewData:
-    """Return two simulated brain areas that share a 2-D sheet, each with a line of its own."""
-    return sheet_and_lines(n_samples=800 if quick else 2000, random_state=0)
+    """Return LGN and V1, simulated: both see the same bar, each has a position on a track of its own."""
+    return lgn_v1(4_000 if quick else 18_900, random_state=0)
 
 
-def demo_model(*, quick: bool) -> SPLICE:
-    """Return the estimator of the demonstration: the paper's recipe with batches and epochs for small data."""
-    return SPLICE(
-        n_shared=2,
-        n_private=1,
-        training=TrainConfig(epochs=20 if quick else 100, batch_size=50),
-        geometry=GeometryConfig(n_neighbors=12, grow_by=1),
-        random_state=0,
-    )
+def demo_model() -> SPLICE:
+    """Return the estimator of the demonstration: nothing is chosen by hand."""
+    return SPLICE(random_state=0)
 
 
 def truth_sentences(model: SPLICE, data: MultiViewData) -> list[str]:
@@ -34,6 +27,7 @@ def truth_sentences(model: SPLICE, data: MultiViewData) -> list[str]:
     factors, truth = train.factors(), test.factors()
     pairs = [(space, name) for space in data.views.names for name in factors if name.startswith(f"{space}/")]
     pairs += [(space, name) for space in latents if "->" in space for name in data.shared]
+    pairs = [(space, name) for space, name in pairs if latents[space].shape[1]]
     return [
         f"Test rows: {name} is decoded linearly from {space} with R² = "
         f"{_r2(latents[space], factors[name], held_out[space], truth[name]):.3f}."
@@ -48,7 +42,8 @@ def _r2(latents: Array, factor: Array, held_out: Array, truth: Array) -> float:
 def demo_notes(model: SPLICE, data: MultiViewData, *, quick: bool) -> Sequence[str]:
     """Return the sentences that stand on top of the demonstration's report."""
     intro = (
-        "Simulated data with known truth: both views see the position (x, y) on a sheet, each has a line of its own."
+        "Simulated data with known truth: LGN and V1 see a bar at (x, y), a sheet; each has a position of its own on a "
+        "track, a line. No dimension and no setting was given."
     )
-    reduced = ["Quick demonstration: fewer rows and epochs, so figures are rougher than with the full one."]
+    reduced = ["Quick demonstration: fewer trials, so figures are rougher than with the full one."]
     return [intro, *(reduced if quick else []), *truth_sentences(model, data)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -10,40 +10,49 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from viewsplice._attributes import FittedAttributes
 from viewsplice._random import derive_seed, root_seed
 from viewsplice._types import Array, Latents, Networks
-from viewsplice._validation import check_decodable, check_finite, private_widths, row_number, row_numbers, shared_widths
+from viewsplice._validation import (
+    check_decodable,
+    check_finite,
+    check_known,
+    private_widths,
+    row_number,
+    row_numbers,
+    shared_widths,
+)
 from viewsplice.config import GeometryConfig, TrainConfig, check_number
 from viewsplice.fitted import Fitted
-from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.metrics import reconstruction_r2
-from viewsplice.model import SpliceNet
 from viewsplice.persistence import load_model, save_model
 from viewsplice.preparation import check_enough_rows, choose_device, loss_units, prepare
 from viewsplice.recipes import Problem, choose_settings, solve
 from viewsplice.training.evaluation import objective
 from viewsplice.training.fresh import fresh_terms
-from viewsplice.training.loop import Callback, History
+from viewsplice.training.loop import Callback
 from viewsplice.views import Views, as_views, endpoints, is_arrow
 
 
-class SPLICE(BaseEstimator):
+class SPLICE(FittedAttributes, BaseEstimator):
     """Shared and private latent spaces of paired views, with their geometry preserved.
 
     Parameters
     ----------
     n_shared
-        Width of the shared spaces: an int, or a dict by arrow such as ``{"A->B": 2, "B->A": 2}``.
+        Width of the shared spaces: an int, ``"auto"`` to have it found, or a dict by arrow such as
+        ``{"A->B": 2, "B->A": 2}``.
     n_private
-        Width of the private spaces: an int, a tuple in view order, or a dict by view; 0 is allowed.
+        Width of the private spaces: an int, ``"auto"``, a tuple in view order, or a dict by view; 0 is allowed.
     recipe
-        ``"paper"``: Algorithms 1 and 2 of the paper.
+        ``"auto"``: scout, geometry, compact, in minutes on a CPU (docs/recipe-auto.md). ``"paper"``: Algorithms 1 and 2
+        of the paper with the widths given.
     networks
         `MLPNetworks`, `ResidualNetworks`, `ConvNetworks` or anything like them; None is the recipe's own.
     training
         `TrainConfig`; fields left out, or None, are the recipe's own.
     geometry
-        `GeometryConfig`, ``"default"`` for the recipe's own, or None for Step 1 alone.
+        `GeometryConfig`, ``"default"`` for the recipe's own, or None for Step 1 alone at the widths given.
     lambda_dis
         Weight of disentangling.
     device
@@ -62,6 +71,10 @@ class SPLICE(BaseEstimator):
         By space, the anchor, landmarks, geodesics, neighbors and spectrum (empty without geometry); the weight used.
     split_
         Training and validation row numbers.
+    choices_, notes_
+        What was chosen for the user, by name, each with its reason; and in plain words what to be careful about.
+    batch_size_, learning_rate_, epochs_, n_neighbors_, n_landmarks_, n_anchors_, n_axes_, ...
+        The single choices: see `FittedAttributes`.
     model_
         The networks, a `torch.nn.Module`.
 
@@ -81,7 +94,7 @@ class SPLICE(BaseEstimator):
         n_shared: Any = "auto",
         n_private: Any = "auto",
         *,
-        recipe: str = "paper",
+        recipe: str = "auto",
         networks: Networks | None = None,
         training: TrainConfig | None = None,
         geometry: GeometryConfig | str | None = "default",
@@ -121,25 +134,30 @@ class SPLICE(BaseEstimator):
         callbacks
             Functions of an `EpochEvent`, called after each epoch; returning True ends the stage.
         """
-        settings = choose_settings(self.recipe, self.networks, self.training, self.geometry)
         check_number("lambda_dis", self.lambda_dis, low=0)
         seed = root_seed(self.random_state)
         views = as_views(X, y)
         n_private = private_widths(self.n_private, views.feature_shapes)
         n_shared = shared_widths(self.n_shared, views.feature_shapes)
         check_decodable(n_private, n_shared)
+        widths = {**n_private, **n_shared}
+        settings = choose_settings(
+            self.recipe, self.networks, self.training, self.geometry, n_rows=len(views), widths=widths
+        )
+        if settings.recipe == "paper" or settings.geometry is None:
+            check_known(widths, "recipe 'paper'" if settings.recipe == "paper" else "geometry=None")
         prepared = prepare(
             views,
             groups,
             validation,
             device=choose_device(self.device),
-            loss_scale=settings.training.loss_scale,
+            training=settings.training,
             seed=seed,
         )
-        check_enough_rows(len(prepared.data.train), settings.training, settings.geometry, n_private, n_shared)
+        check_enough_rows(len(prepared.data.train), settings.training, settings.geometry, widths)
         problem = Problem(
             data=prepared.data,
-            shapes=views.feature_shapes,
+            shapes={name: s.network_shape for name, s in prepared.standardizers.items()},
             scales=prepared.scales,
             n_private=n_private,
             n_shared=n_shared,
@@ -152,52 +170,6 @@ class SPLICE(BaseEstimator):
             solve(problem), prepared.standardizers, settings, seed, prepared.split, views
         )
         return self
-
-    @property
-    def model_(self) -> SpliceNet:
-        """The trained networks."""
-        return self.fitted_.model
-
-    @property
-    def history_(self) -> History:
-        """Loss terms, one dict per epoch."""
-        return self.fitted_.history
-
-    @property
-    def geometry_(self) -> Mapping[str, SpaceGeometry]:
-        """Estimated geometry of each space; empty without geometry."""
-        return self.fitted_.geometry
-
-    @property
-    def split_(self) -> Mapping[str, Array]:
-        """Training and validation row numbers."""
-        return self.fitted_.split
-
-    @property
-    def view_names_(self) -> tuple[str, ...]:
-        """Names of the fitted views, in order."""
-        return self.model_.view_names
-
-    @property
-    def n_features_in_(self) -> dict[str, int]:
-        """Number of features of each view."""
-        return {name: s.n_features for name, s in self.fitted_.standardizers.items()}
-
-    @property
-    def n_shared_(self) -> dict[str, int]:
-        """Width of each shared space."""
-        return self.model_.n_shared
-
-    @property
-    def n_private_(self) -> dict[str, int]:
-        """Width of each private space."""
-        return self.model_.n_private
-
-    @property
-    def lambda_geo_(self) -> float:
-        """Weight of the geometric loss; 0 without geometry."""
-        geometry = self.fitted_.settings.geometry
-        return geometry.lambda_geo if geometry else 0.0
 
     def transform(self, X: Any, y: Any = None) -> Latents[Array]:
         """Return the latents that the given views determine; a lone array is the first view."""

@@ -19,7 +19,7 @@ from viewsplice.frontend import Standardizer
 from viewsplice.geometry.submanifolds import decoded_view, with_anchor
 from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.model import SpliceNet
-from viewsplice.recipes import Settings, Solution
+from viewsplice.recipes import Choice, Settings, Solution
 from viewsplice.training.loop import History
 from viewsplice.views import Views, row_blocks
 
@@ -38,6 +38,8 @@ class Fitted:
         Complete settings, and the root of all seeds.
     history, geometry, split
         Loss terms by epoch; geometry by space; training and validation rows.
+    choices
+        What was chosen for the user, by name.
     reference
         Latents of up to 64 training rows, over which `predict` averages.
     anchor
@@ -51,6 +53,7 @@ class Fitted:
     history: History
     geometry: Mapping[str, SpaceGeometry]
     split: Mapping[str, Array]
+    choices: Mapping[str, Choice]
     reference: Latents[Array]
     anchor: Latents[Array]
 
@@ -77,6 +80,7 @@ class Fitted:
             history=solution.history,
             geometry=solution.geometry,
             split=split,
+            choices=solution.choices,
             reference=encode(model, standardizers, views[rows]),
             anchor=encode(model, standardizers, views[anchors[:1]]),
         )

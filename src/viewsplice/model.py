@@ -11,6 +11,9 @@ from viewsplice._random import forked_rng
 from viewsplice._types import Latents, Networks, Shape, TensorViews
 from viewsplice.views import arrow, arrows, endpoints
 
+# Added before a division, so that a collapsed space stays one: latents are of order 1.
+_TINY_VARIANCE = 1e-12
+
 
 class SpliceNet(nn.Module):
     """Private encoders F_A, shared encoders F_{A->B}, crossed decoders G_A and measurement networks M_{A->B}.
@@ -27,6 +30,9 @@ class SpliceNet(nn.Module):
         Makes the single networks.
     seed
         Each network is initialized from (seed, its kind, its name): adding or reordering views changes no other.
+    scale_free
+        Whether measurement networks see private latents centered and divided by their total SD over the batch. An
+        encoder cannot hide from those by shrinking what its decoder then amplifies.
     """
 
     def __init__(
@@ -36,6 +42,8 @@ class SpliceNet(nn.Module):
         n_shared: Mapping[str, int],
         networks: Networks,
         seed: int,
+        *,
+        scale_free: bool = False,
     ) -> None:
         super().__init__()
         self.view_names = tuple(shapes)
@@ -46,6 +54,7 @@ class SpliceNet(nn.Module):
         self.shared_spaces = tuple(name for name, width in self.n_shared.items() if width)
         self._networks = networks
         self._seed = seed
+        self.scale_free = scale_free
         self.private_encoders = nn.ModuleDict(
             {name: self._make("private", name, self._private_encoder) for name in self.private_spaces}
         )
@@ -66,8 +75,8 @@ class SpliceNet(nn.Module):
         return self._networks.encoder(self.shapes[endpoints(space)[0]], self.n_shared[space])
 
     def _decoder(self, view: str) -> nn.Module:
-        width = self.n_private[view] + sum(self.n_shared[space] for space in self.incoming(view))
-        return self._networks.decoder(width, self.shapes[view])
+        widths = [*(self.n_shared[space] for space in self.incoming(view)), self.n_private[view]]
+        return self._networks.decoder(widths, self.shapes[view])
 
     def _measurer(self, name: str) -> nn.Module:
         source, target = endpoints(name)
@@ -124,7 +133,33 @@ class SpliceNet(nn.Module):
 
     def measure(self, private: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return M_{A->B}(z_A) for every measurement network: predictions of each view from other private latents."""
-        return {name: network(private[endpoints(name)[0]]) for name, network in self.measurers.items()}
+        seen = {name: _unit_variance(z) for name, z in private.items()} if self.scale_free else private
+        return {name: network(seen[endpoints(name)[0]]) for name, network in self.measurers.items()}
+
+    def start_from(self, other: SpliceNet) -> None:
+        """Take over every weight of a model of the same views whose name and shape are the same here.
+
+        Networks that differ in their latent widths only differ in the layer next to the latents; what a wider model
+        has learnt about the views stays.
+        """
+        own = self.state_dict()
+        learnt = {
+            name: value
+            for name, value in other.state_dict().items()
+            if name in own and own[name].shape == value.shape and not name.startswith("measurers.")
+        }
+        self.load_state_dict({**own, **learnt})
+
+    def scale_latents(self, space: str, factor: float) -> bool:
+        """Multiply the latents of one space; False if its encoder does not end in a linear layer."""
+        encoders = self.shared_encoders if space in self.shared_spaces else self.private_encoders
+        last = list(encoders[space].modules())[-1]
+        if not isinstance(last, nn.Linear):
+            return False
+        with torch.no_grad():
+            for parameter in last.parameters():
+                parameter.mul_(factor)
+        return True
 
     def private_parameters(self) -> list[nn.Parameter]:
         """Return the parameters of the private encoders: what disentangling trains."""
@@ -138,6 +173,12 @@ class SpliceNet(nn.Module):
     def measurement_parameters(self) -> list[nn.Parameter]:
         """Return theta_pred: the measurement networks."""
         return list(self.measurers.parameters())
+
+
+def _unit_variance(z: Tensor) -> Tensor:
+    centered = z - z.mean(dim=0)
+    total = centered.square().sum(dim=1).mean()
+    return centered * (total + _TINY_VARIANCE).rsqrt()
 
 
 def _no_latents(x: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,16 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from viewsplice._types import Array, Latents, Networks
+from viewsplice._types import Array, DistanceEstimator, Latents, Networks
 from viewsplice.config import GeometryConfig, TrainConfig, from_dict, to_dict
 from viewsplice.fitted import Fitted
 from viewsplice.frontend import Standardizer
+from viewsplice.geometry.diffusion import DiffusionDistance
 from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.io import write_atomic
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
-from viewsplice.recipes import Settings
+from viewsplice.recipes import Choice, Settings
 
 FORMAT_VERSION = 1
 _NETWORKS: dict[str, Callable[..., Networks]] = {
@@ -33,7 +34,8 @@ _NETWORKS: dict[str, Callable[..., Networks]] = {
     "ResidualNetworks": ResidualNetworks,
     "ConvNetworks": ConvNetworks,
 }
-_GEOMETRY_ARRAYS = ("anchors", "landmarks", "geodesics", "spectrum")
+_DISTANCES: dict[str, Any] = {"DiffusionDistance": DiffusionDistance}
+_GEOMETRY_ARRAYS = ("anchors", "landmarks", "geodesics", "spectrum", "curve")
 
 
 def save_model(path: str | PathLike[str], params: Mapping[str, Any], fitted: Fitted) -> None:
@@ -46,12 +48,16 @@ def save_model(path: str | PathLike[str], params: Mapping[str, Any], fitted: Fit
         "params": settings_to_json(params),
         "settings": settings_to_json({f.name: getattr(fitted.settings, f.name) for f in fields(fitted.settings)}),
         "views": {
-            name: {"shape": list(s.shape), "scale": s.scale, "dtype": s.dtype}
+            name: {"shape": list(s.shape), "scale": s.scale, "dtype": s.dtype, "retained": s.retained}
             for name, s in fitted.standardizers.items()
         },
         "n_private": fitted.model.n_private,
         "n_shared": fitted.model.n_shared,
-        "geometry": {name: {"n_neighbors": g.n_neighbors, "unit": g.unit} for name, g in fitted.geometry.items()},
+        "geometry": {
+            name: {"n_neighbors": g.n_neighbors, "unit": g.unit, "disagreement": g.disagreement}
+            for name, g in fitted.geometry.items()
+        },
+        "choices": {name: asdict(choice) for name, choice in fitted.choices.items()},
         "seed": fitted.seed,
         "networks_seed": fitted.model._seed,
         "history": fitted.history,
@@ -65,6 +71,7 @@ def save_model(path: str | PathLike[str], params: Mapping[str, Any], fitted: Fit
 def _arrays(fitted: Fitted) -> dict[str, Array]:
     """Return every array of a fit that is not a network weight, by name."""
     arrays = {f"mean/{name}": s.mean for name, s in fitted.standardizers.items()}
+    arrays |= {f"axes/{name}": s.axes for name, s in fitted.standardizers.items() if s.axes is not None}
     arrays |= {f"split/{name}": rows for name, rows in fitted.split.items()}
     for kind, latents in (("reference", fitted.reference), ("anchor", fitted.anchor)):
         arrays |= {f"{kind}/{name}": x for name, x in latents.spaces().items()}
@@ -83,7 +90,7 @@ def _to_json(value: Any) -> Any:
         return to_dict(value)
     if isinstance(value, GeometryConfig):
         return {name: _to_json(v) for name, v in to_dict(value).items()}
-    if type(value).__name__ in _NETWORKS and type(value) is _NETWORKS[type(value).__name__]:
+    if type(value) in (*_NETWORKS.values(), *_DISTANCES.values()):
         return {"kind": type(value).__name__, **to_dict(value)}
     if isinstance(value, np.generic):
         return value.item()
@@ -114,13 +121,28 @@ def settings_from_json(values: Mapping[str, Any], networks: Networks | None = No
 
 
 def _geometry_from_json(values: Mapping[str, Any]) -> GeometryConfig:
-    if "distance" in values:
+    others = {name: value for name, value in values.items() if name != "distance"}
+    return from_dict(GeometryConfig, {**others, "distance": _distance_from_json(values.get("distance"))})
+
+
+def _distance_from_json(values: Any) -> DistanceEstimator | None:
+    if values is None:
+        return None
+    kind = values.get("kind") if isinstance(values, Mapping) else None
+    if kind == "custom":
         warnings.warn(
             "geometry.distance was a function of your own, which is not stored: set it again before fitting anew",
             UserWarning,
             stacklevel=2,
         )
-    return from_dict(GeometryConfig, {name: value for name, value in values.items() if name != "distance"})
+        return None
+    if kind not in _DISTANCES:
+        raise ValueError(
+            f"geometry.distance is {values!r}; expected one of the kinds {list(_DISTANCES)} with its settings, such as "
+            '{"kind": "DiffusionDistance", "n_neighbors": 15}'
+        )
+    made: DistanceEstimator = from_dict(_DISTANCES[kind], {k: v for k, v in values.items() if k != "kind"})
+    return made
 
 
 def _networks_from_json(values: Mapping[str, Any]) -> Networks:
@@ -171,14 +193,20 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 def _fitted(
     header: Mapping[str, Any], tensors: Mapping[str, Tensor], settings: Settings, device: torch.device
 ) -> Fitted:
-    shapes = {name: tuple(view["shape"]) for name, view in header["views"].items()}
-    with torch.device("meta"):
-        # No memory is taken for sizes a header merely claims: the stored tensors decide.
-        model = SpliceNet(shapes, header["n_private"], header["n_shared"], settings.networks, header["networks_seed"])
-    weights = {name.removeprefix("networks/"): x for name, x in tensors.items() if name.startswith("networks/")}
-    model.load_state_dict(weights, assign=True)
     arrays = {name: x.numpy() for name, x in tensors.items() if not name.startswith("networks/")}
     standardizers = {name: _standardizer(name, view, arrays) for name, view in header["views"].items()}
+    with torch.device("meta"):
+        # No memory is taken for sizes a header merely claims: the stored tensors decide.
+        model = SpliceNet(
+            {name: s.network_shape for name, s in standardizers.items()},
+            header["n_private"],
+            header["n_shared"],
+            settings.networks,
+            header["networks_seed"],
+            scale_free=settings.recipe == "auto",
+        )
+    weights = {name.removeprefix("networks/"): x for name, x in tensors.items() if name.startswith("networks/")}
+    model.load_state_dict(weights, assign=True)
     geometry = {space: _geometry(space, values, arrays) for space, values in header["geometry"].items()}
     return Fitted(
         model=model.to(device).eval(),
@@ -188,6 +216,7 @@ def _fitted(
         history=list(header["history"]),
         geometry=geometry,
         split={name: arrays[f"split/{name}"] for name in ("train", "validation")},
+        choices={name: Choice(**values) for name, values in header["choices"].items()},
         reference=_latents("reference", model, arrays),
         anchor=_latents("anchor", model, arrays),
     )
@@ -197,12 +226,17 @@ def _standardizer(name: str, view: Mapping[str, Any], arrays: Mapping[str, Array
     mean, shape, scale, dtype = arrays[f"mean/{name}"], tuple(view["shape"]), view["scale"], view["dtype"]
     if mean.shape != (math.prod(shape),) or not 0 < scale < math.inf or dtype not in ("float32", "float64"):
         raise TypeError(f"view {name!r} has mean {mean.shape}, shape {shape}, scale {scale} and dtype {dtype}")
-    return Standardizer(mean, scale, shape, dtype)
+    axes = arrays.get(f"axes/{name}")
+    if axes is not None and (axes.ndim != 2 or len(axes) != len(mean) or axes.dtype != np.float32):
+        raise TypeError(f"view {name!r} has axes {axes.shape} of {axes.dtype} for {len(mean)} features")
+    return Standardizer(mean, scale, shape, dtype, axes, view["retained"])
 
 
 def _geometry(space: str, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> SpaceGeometry:
     stored: dict[str, Any] = {name: arrays[f"geometry/{space}/{name}"] for name in _GEOMETRY_ARRAYS}
-    return SpaceGeometry(**stored, n_neighbors=values["n_neighbors"], unit=values["unit"])
+    return SpaceGeometry(
+        **stored, n_neighbors=values["n_neighbors"], unit=values["unit"], disagreement=values["disagreement"]
+    )
 
 
 def _latents(kind: str, model: SpliceNet, arrays: Mapping[str, Array]) -> Latents[Array]:

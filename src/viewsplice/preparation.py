@@ -46,7 +46,7 @@ def choose_device(device: str) -> torch.device:
 
 
 def prepare(
-    views: Views, groups: Any, validation: Any, *, device: torch.device, loss_scale: LossScale, seed: int
+    views: Views, groups: Any, validation: Any, *, device: torch.device, training: TrainConfig, seed: int
 ) -> Prepared:
     """Check, split and standardize the views.
 
@@ -64,12 +64,15 @@ def prepare(
         train, held_out = split_rows(len(views), validation, views.groups, numpy_generator(seed, "split"))
     if len(train) < 2:
         raise ValueError(f"only {len(train)} row is left for training, of {len(views)}; expected many paired rows")
-    standardizers = {name: Standardizer.fit(x, train, name) for name, x in views.arrays.items()}
+    standardizers = {
+        name: Standardizer.fit(x, train, name, retained_variance=training.retained_variance, seed=seed)
+        for name, x in views.arrays.items()
+    }
     data = TrainingData(
         views={name: _standardized(name, blocks, standardizers[name]).to(device) for name in views.names},
         train=torch.from_numpy(train).to(device),
         validation=torch.from_numpy(held_out).to(device),
-        units=loss_units(standardizers, loss_scale),
+        units=loss_units(standardizers, training.loss_scale),
     )
     return Prepared(data, standardizers, {"train": train, "validation": held_out})
 
@@ -104,7 +107,7 @@ def _validation_views(validation: Any, views: Views) -> Views:
 
 
 def _standardized(name: str, blocks: list[Views], standardizer: Standardizer) -> torch.Tensor:
-    out = np.empty((sum(map(len, blocks)), standardizer.n_features), dtype=np.float32)
+    out = np.empty((sum(map(len, blocks)), standardizer.n_outputs), dtype=np.float32)
     start = 0
     for block in blocks:
         standardizer.write(block[name], out[start : start + len(block)])
@@ -116,11 +119,10 @@ def check_enough_rows(
     n_train: int,
     training: TrainConfig,
     geometry: GeometryConfig | None,
-    n_private: Mapping[str, int],
-    n_shared: Mapping[str, int],
+    widths: Mapping[str, int | None],
 ) -> None:
     """Raise, before any training, if there are fewer training rows than the settings need."""
-    widest = max([*n_private.values(), *n_shared.values()])
+    widest = max([0, *(width for width in widths.values() if width is not None)])
     needs = [
         (training.batch_size, f"batch_size={training.batch_size}", "lower training.batch_size"),
         (widest + 1, f"a latent space of width {widest}", "lower the width"),

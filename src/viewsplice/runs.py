@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from viewsplice._types import Array, Latents
+from viewsplice.counts import smooth, square_root
 from viewsplice.estimator import SPLICE
 from viewsplice.io import write_csv, write_json, write_latents
 from viewsplice.metrics import effective_dimension_of, is_collapsed, latent_spread, reconstruction_r2
@@ -47,6 +48,28 @@ def read_settings(path: Path) -> dict[str, Any]:
     if unknown:
         raise ValueError(f"{path} has unknown settings {unknown}; expected some of {sorted(known)}")
     return settings_from_json(values)
+
+
+def read_inputs(folder: Path) -> dict[str, Any]:
+    """Return what a run's settings say about its inputs; nothing for a folder without settings."""
+    try:
+        inputs = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))["inputs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return inputs if isinstance(inputs, dict) else {}
+
+
+def prepare_counts(views: Views, *, sqrt: bool, bins: float | None) -> tuple[Views, list[str]]:
+    """Return the views as asked for, and a sentence for every change: nothing happens to data silently."""
+    changes = []
+    if sqrt:
+        views = square_root(views)
+        changes.append("The square root of all values was taken (--sqrt).")
+    if bins is not None:
+        views = smooth(views, bins)
+        within = "within groups" if views.groups is not None else "over all rows as one sequence"
+        changes.append(f"All values were smoothed over rows, {within}, with an SD of {bins:g} rows (--smooth).")
+    return views, changes
 
 
 def finish_run(

@@ -7,7 +7,7 @@ import torch
 from viewsplice._types import Latents
 from viewsplice.config import GeometryConfig
 from viewsplice.exceptions import GeometryWarning
-from viewsplice.geometry.targets import as_targets, estimate_geometry
+from viewsplice.geometry.targets import as_coordinates, as_targets, estimate_geometry
 
 CONFIG = GeometryConfig(n_neighbors=2, grow_by=1, n_landmarks=5).resolve(GeometryConfig.paper())
 
@@ -93,3 +93,94 @@ def test_rows_and_landmarks_depend_on_the_seed_alone(views):
     one, other = estimate(views)["A"], estimate(views)["A"]
     assert one.landmarks.tolist() == other.landmarks.tolist()
     assert one.anchors == other.anchors
+
+
+def test_one_anchor_agrees_with_itself_and_the_curve_ends_at_the_latent_width(views):
+    found = estimate(views)["A"]
+    assert found.disagreement == 0.0
+    assert found.curve.shape == (2,)  # the latent is one wide, so that no more widths are examined
+    assert found.curve[0] == 0
+    assert 0.5 < found.curve[1] < 1  # five of fifteen neighbors average over a third of the line
+
+
+class Bent(Line):
+    """Like Line, but view A is stretched by its shared latent: every anchor gives other distances."""
+
+    def encode(self, views):
+        latents = super().encode(views)
+        return Latents(private=latents.private, shared={**latents.shared, "B->A": views["B"][:, :1]})
+
+    def decode_view(self, view, latents):
+        return latents.private["A"] * torch.tensor([[3.0, 4.0]]) * latents.shared["B->A"]
+
+
+def estimate_bent(views, stretch, n_anchors):
+    config = GeometryConfig(n_neighbors=2, grow_by=1, n_landmarks=5, n_anchors=n_anchors).resolve(CONFIG)
+    bent = {"A": views["A"], "B": stretch[:, None].expand(-1, 3).contiguous()}
+    scales, rows = {"A": 0.5, "B": 1.0}, torch.arange(10, 40)
+    return estimate_geometry(Bent(), bent, rows, config, spaces=("A",), scales=scales, loss_scale="fraction", seed=0)[
+        "A"
+    ]
+
+
+def test_distances_are_averaged_over_anchors_and_their_disagreement_is_told(views):
+    stretch = torch.where(torch.arange(40) % 2 == 0, 1.0, 3.0)
+    found = estimate_bent(views, stretch, n_anchors=2)
+    assert sorted(stretch[found.anchors].tolist()) == [1.0, 3.0]
+    position = views["A"][:, 0].numpy()
+    straight = 2.5 * np.abs(position[found.landmarks][:, None] - position[None, 10:])
+    assert found.geodesics == pytest.approx(2 * straight, rel=1e-5)
+    # Twice the distances on average, half as many or half as many again at either anchor.
+    between = straight[:, found.landmarks - 10]
+    assert found.disagreement == pytest.approx(np.sqrt((between**2).mean()) / (2 * between).mean(), rel=1e-4)
+    assert estimate_bent(views, torch.ones(40), n_anchors=3).disagreement == pytest.approx(0.0, abs=1e-6)
+
+
+def test_rows_beyond_max_points_are_reached_through_the_others(views):
+    config = GeometryConfig(n_neighbors=2, grow_by=1, n_landmarks=5, max_points=20).resolve(CONFIG)
+    found, whole = estimate(views, config=config)["A"], estimate(views)["A"]
+    assert found.geodesics.shape == whole.geodesics.shape == (5, 30)
+    position = views["A"][:, 0].numpy()
+    expected = 2.5 * np.abs(position[found.landmarks][:, None] - position[None, 10:])
+    # On a line every way between two points of it is the straight one, except out of the ends and back.
+    exact = np.isclose(found.geodesics, expected, rtol=1e-5)
+    assert exact[:, found.landmarks - 10].all()
+    assert exact.mean() > 0.8
+    assert (found.geodesics >= expected * (1 - 1e-5)).all()
+    assert set(found.landmarks) <= set(range(10, 40))
+
+
+@pytest.mark.parametrize("max_points", [0, 30, 1000])
+def test_enough_points_are_all_points(views, max_points):
+    config = GeometryConfig(n_neighbors=2, grow_by=1, n_landmarks=5, max_points=max_points).resolve(CONFIG)
+    np.testing.assert_array_equal(estimate(views, config=config)["A"].geodesics, estimate(views)["A"].geodesics)
+
+
+def test_a_users_own_distance_is_not_mixed_with_lengths_of_links(views):
+    def squared(points, landmarks):
+        return (points[landmarks, :1] - points[None, :, 0]) ** 2
+
+    config = GeometryConfig(distance=squared, n_landmarks=5, max_points=20).resolve(CONFIG)
+    found = estimate(views, config=config)["A"]
+    assert found.geodesics.shape == (5, 30)
+    # Means of eight distances of the estimated rows, never above the largest of them.
+    assert found.geodesics.max() <= 0.5 * (3 * 39.0) ** 2
+
+
+def test_coordinates_have_the_distances_they_were_made_of(views):
+    found = estimate(views)
+    rows = np.arange(10, 40)
+    z = as_coordinates(found, {"A": 2}, rows, views["A"])["A"]
+    assert z.shape == (30, 2)
+    assert z.dtype == torch.float32
+    geometry = found["A"]
+    d = torch.cdist(z[geometry.landmarks - 10], z).numpy()
+    assert d == pytest.approx(geometry.geodesics / geometry.unit, abs=1e-4)
+    assert z[:, 1].abs().max() < 1e-3  # a line has no second coordinate
+
+
+def test_coordinates_of_a_collapsed_space_are_the_origin(views):
+    with pytest.warns(GeometryWarning, match="latent space A->B has collapsed"):
+        found = estimate(views, spaces=("A->B",))
+    z = as_coordinates(found, {"A->B": 2}, np.arange(10, 40), views["A"])["A->B"]
+    assert z.tolist() == [[0.0, 0.0]] * 30

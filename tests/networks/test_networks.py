@@ -24,7 +24,7 @@ MAKERS = [
 def test_networks_map_flat_rows_to_widths_and_back(networks, shape):
     n_features = math.prod(shape)
     with torch.random.fork_rng():
-        encoder, decoder = networks.encoder(shape, 3), networks.decoder(5, shape)
+        encoder, decoder = networks.encoder(shape, 3), networks.decoder([2, 0, 3], shape)
         measurer = networks.measurer(2, shape)
     x = torch.linspace(0, 1, 7 * n_features).reshape(7, n_features)
     assert encoder(x).shape == (7, 3)
@@ -50,14 +50,14 @@ def test_decoders_mirror_encoders_and_measurers_are_like_decoders():
     networks = MLPNetworks((256, 128))
     with torch.random.fork_rng():
         assert widths(networks.encoder((10,), 2)) == [(10, 256), (256, 128), (128, 2)]
-        assert widths(networks.decoder(2, (10,))) == [(2, 128), (128, 256), (256, 10)]
+        assert widths(networks.decoder([2], (10,))) == [(2, 128), (128, 256), (256, 10)]
         assert widths(networks.measurer(2, (10,))) == [(2, 128), (128, 256), (256, 10)]
 
 
 def test_convolutional_variant_of_the_paper():
     networks = ConvNetworks()
     with torch.random.fork_rng():
-        encoder, decoder = networks.encoder((28, 28), 30), networks.decoder(32, (28, 28))
+        encoder, decoder = networks.encoder((28, 28), 30), networks.decoder([30, 2], (28, 28))
         measurer = networks.measurer(2, (28, 28))
     assert widths(encoder) == [(1568, 256), (256, 30)]
     assert widths(decoder) == [(32, 256), (256, 1568)]
@@ -71,9 +71,9 @@ def test_channels_last_is_the_same_network_seen_from_transposed_images():
     first, last = ConvNetworks(channels=(4,)), ConvNetworks(channels=(4,), channels_last=True)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        encoder_first, decoder_first = first.encoder((3, 6, 4), 2), first.decoder(2, (3, 6, 4))
+        encoder_first, decoder_first = first.encoder((3, 6, 4), 2), first.decoder([1, 1], (3, 6, 4))
         torch.manual_seed(0)
-        encoder_last, decoder_last = last.encoder((6, 4, 3), 2), last.decoder(2, (6, 4, 3))
+        encoder_last, decoder_last = last.encoder((6, 4, 3), 2), last.decoder([1, 1], (6, 4, 3))
         images = torch.randn(5, 3, 6, 4)
     moved = images.permute(0, 2, 3, 1)
     assert torch.allclose(encoder_first(images.flatten(1)), encoder_last(moved.flatten(1)), atol=1e-6)
@@ -93,7 +93,7 @@ def test_activation_is_zero_with_slope_one_at_zero():
 
 def test_fourier_features_keep_the_latents_and_add_waves():
     with torch.random.fork_rng():
-        features = FourierFeatures(2, 5, scale=3.0)
+        features = FourierFeatures([2], 5, scale=3.0)
     z = torch.tensor([[0.3, -0.2]])
     out = features(z)
     phase = z @ features.frequencies
@@ -101,6 +101,50 @@ def test_fourier_features_keep_the_latents_and_add_waves():
     assert torch.equal(out[:, :2], z)
     assert torch.allclose(out[:, 2:7].square() + out[:, 7:].square(), torch.ones(1, 5))
     assert torch.allclose(out[:, 2:7], phase.sin())
+
+
+@pytest.mark.parametrize("widths_of_spaces", [(2, 3), (1, 0, 4), (0, 2), (3, 2, 1)])
+def test_each_fourier_projection_looks_into_one_space(widths_of_spaces):
+    with torch.random.fork_rng():
+        features = FourierFeatures(widths_of_spaces, 10, scale=2.0)
+    assert features.frequencies.shape == (sum(widths_of_spaces), 10)
+    assert features.n_outputs == sum(widths_of_spaces) + 20
+    blocks = features.frequencies.split(list(widths_of_spaces))
+    looks = torch.stack([(block != 0).any(dim=0) for block in blocks])
+    assert (looks.sum(dim=0) == 1).all()
+    counts = [int(row.sum()) for row, width in zip(looks, widths_of_spaces, strict=True) if width]
+    assert max(counts) - min(counts) <= 1
+    assert sum(counts) == 10
+    for block, look in zip(blocks, looks, strict=True):
+        assert (block[:, look] != 0).all()
+
+
+def test_fourier_frequencies_are_slower_in_wider_spaces():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        wide, narrow = FourierFeatures([4, 1], 4000, scale=2.5).frequencies.split([4, 1])
+    assert wide[wide != 0].std().item() == pytest.approx(2.5 / 2, rel=0.03)
+    assert narrow[narrow != 0].std().item() == pytest.approx(2.5, rel=0.03)
+
+
+def test_residual_decoders_have_the_same_layers_in_the_same_places_with_or_without_waves():
+    with torch.random.fork_rng():
+        plain = ResidualNetworks(16, 2).decoder([2, 1], (10,))
+        waves = ResidualNetworks(16, 2, n_frequencies=4).decoder([2, 1], (10,))
+    assert isinstance(plain[0], nn.Identity)
+    assert [type(layer) for layer in plain[1:]] == [type(layer) for layer in waves[1:]]
+    assert widths(plain)[0] == (3, 16)
+    assert widths(waves)[0] == (3 + 8, 16)
+    assert widths(plain)[1:] == widths(waves)[1:]
+
+
+def test_residual_measurers_are_half_as_wide_and_always_see_waves():
+    with torch.random.fork_rng():
+        measurer = ResidualNetworks(16, 3).measurer(2, (10,))
+        smallest = ResidualNetworks(2, 1).measurer(2, (10,))
+    assert isinstance(measurer[0], FourierFeatures)
+    assert widths(measurer) == [(2 + 64, 8), *[(8, 8)] * 4, (8, 10)]
+    assert widths(smallest) == [(66, 2), (2, 2), (2, 2), (2, 10)]
 
 
 def test_paper_layers():
@@ -136,5 +180,5 @@ def test_no_batch_statistics_and_no_dropout():
     banned = (nn.modules.batchnorm._BatchNorm, nn.Dropout)
     with torch.random.fork_rng():
         for networks, shape in MAKERS:
-            modules = [*networks.encoder(shape, 2).modules(), *networks.decoder(2, shape).modules()]
+            modules = [*networks.encoder(shape, 2).modules(), *networks.decoder([2], shape).modules()]
             assert not any(isinstance(module, banned) for module in modules)

@@ -67,7 +67,8 @@ def views() -> Views:
 def model(views: Views) -> SPLICE:
     geometry = GeometryConfig(n_neighbors=8, grow_by=4, n_landmarks=20)
     widths = {FIRST: 2, SECOND: 0}
-    found = SPLICE(1, widths, networks=MLPNetworks((16,)), training=TRAINING, geometry=geometry, random_state=5)
+    networks = MLPNetworks((16,))
+    found = SPLICE(1, widths, recipe="paper", networks=networks, training=TRAINING, geometry=geometry, random_state=5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GeometryWarning)
         return found.fit(views)
@@ -126,8 +127,8 @@ def test_the_page_stands_alone(html: str, page: Page) -> None:
 
 def test_every_figure_has_a_description(page: Page) -> None:
     descriptions = [str(image["alt"]) for image in page.attributes("img")]
-    # Two reconstructions; for each of three spaces two scatters, a distance plot and a spectrum; the loss curves.
-    assert len(descriptions) == len(set(descriptions)) == 2 + 3 * 4 + 1
+    # Two reconstructions; of three spaces two scatters, distances, a spectrum and R² by width each; the loss curves.
+    assert len(descriptions) == len(set(descriptions)) == 2 + 3 * 5 + 1
     assert f"Rows in the space private to {FIRST} and {COLOR}" in descriptions
     assert sum("correlation" in text for text in descriptions) == 3
 
@@ -198,7 +199,7 @@ def test_fitted_rows_are_recognized(model: SPLICE, views: Views) -> None:
 
 
 def test_fitted_rows_in_another_order_are_not_taken_for_fitted_ones(views: Views) -> None:
-    model = SPLICE(1, 1, networks=MLPNetworks((4,)), training=TRAINING, random_state=0)
+    model = SPLICE(1, 1, recipe="paper", networks=MLPNetworks((4,)), training=TRAINING, random_state=0)
     model.set_params(geometry=GeometryConfig(n_neighbors=100, n_landmarks=5)).fit(views, validation=0)
     assert list(_parts(model, views, model.transform(views))) == ["training", "validation"]
     # All rows are training rows, so that only the anchor tells.
@@ -250,7 +251,8 @@ def test_spaces_without_extent_along_their_submanifold_are_collapsed(model: SPLI
 
 
 def test_without_geometry_and_colors(views: Views, tmp_path: Path) -> None:
-    model = SPLICE(1, 0, networks=MLPNetworks((4,)), training=TRAINING, geometry=None, random_state=0).fit(views)
+    model = SPLICE(1, 0, recipe="paper", networks=MLPNetworks((4,)), training=TRAINING, geometry=None, random_state=0)
+    model.fit(views)
     page = Page(report(model, list(views.arrays.values()), out=tmp_path / "p.html").read_text())
     assert "fitted without geometry" in page.text
     assert len(page.attributes("img")) == 2 + 2 + 1

@@ -15,7 +15,8 @@ SMALL = MLPNetworks((128, 64))
 
 def fit(data, n_shared, n_private, *, seed=0, networks=SMALL, training=None, geometry=SMALLEST_CONNECTED):
     training = training or TrainConfig(epochs=60, batch_size=64, learning_rate=2e-3)
-    model = SPLICE(n_shared, n_private, networks=networks, training=training, geometry=geometry, random_state=seed)
+    settings = {"networks": networks, "training": training, "geometry": geometry, "random_state": seed}
+    model = SPLICE(n_shared, n_private, recipe="paper", **settings)
     return model.fit(data.rows("train").views, validation=data.rows("validation").views)
 
 
@@ -41,7 +42,7 @@ def probe_r2(model, data, space, factor, is_circular=False):
     for column in range(targets[0].shape[1]):
         for probe in (
             HistGradientBoostingRegressor(random_state=0, early_stopping=True),
-            MLPRegressor(hidden_layer_sizes=(64, 64), early_stopping=True, random_state=0),
+            MLPRegressor(hidden_layer_sizes=(64, 64), max_iter=1000, early_stopping=True, random_state=0),
         ):
             best = max(best, probe.fit(inputs[0], targets[0][:, column]).score(inputs[1], targets[1][:, column]))
     return best

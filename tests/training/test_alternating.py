@@ -12,6 +12,7 @@ from viewsplice.geometry.targets import GeometryTargets
 from viewsplice.model import SpliceNet
 from viewsplice.networks import MLPNetworks
 from viewsplice.training.alternating import AlternatingEpoch, TrainingData, set_learning_rate, shuffled_batches
+from viewsplice.training.objectives import autoencoding, disentangling, measurement
 
 CONFIG = TrainConfig(
     epochs=10, batch_size=8, n_msr=2, disentangle_after=0.0, restart_every=0.0, restart_passes=2
@@ -50,7 +51,11 @@ def literal_epoch(model, data, generator, *, lambda_dis, targets=None):
             opt_m.zero_grad()
             loss.backward()
             opt_m.step()
-    for i in shuffled_batches(data.train, CONFIG.batch_size, generator):
+    batches = shuffled_batches(data.train, CONFIG.batch_size, generator)
+    for step, i in enumerate(batches):
+        # Linear decay over all steps of the stage, down to 1 % of the rate.
+        progress = step / (len(batches) * CONFIG.epochs)
+        opt_ae.param_groups[0]["lr"] = CONFIG.learning_rate * (0.01 + 0.99 * (1 - progress))
         z_a, z_b, s_ab, s_ba = f["A"](a[i]), f["B"](b[i]), f["A->B"](a[i]), f["B->A"](b[i])
         x_hat_a, x_hat_b = g["A"](torch.cat([s_ba, z_a], 1)), g["B"](torch.cat([s_ab, z_b], 1))
         loss = ((a[i] - x_hat_a) ** 2).sum(1).mean() / 6 + ((b[i] - x_hat_b) ** 2).sum(1).mean() / 5
@@ -167,14 +172,128 @@ def test_batches_cover_all_rows_once_and_none_is_short():
     assert {len(batch) for batch in batches} == {10, 11}
 
 
+def rate_at(epoch, **settings):
+    config = TrainConfig(**{"epochs": 4, "learning_rate": 2.0, "final_learning_rate": 0.1, **settings}).resolve(CONFIG)
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], 1.0)
+    set_learning_rate(optimizer, config, epoch)
+    return optimizer.param_groups[0]["lr"]
+
+
 @pytest.mark.parametrize(
-    ("schedule", "rates"), [("constant", [1, 1, 1]), ("linear", [1, 0.55, 0.1]), ("cosine", [1, 0.55, 0.1])]
+    ("schedule", "rates"),
+    [
+        ("constant", [2.0, 2.0, 2.0, 2.0, 2.0]),
+        ("linear", [2.0, 1.55, 1.1, 0.65, 0.2]),
+        # (1 + cos 45 degrees) / 2 = 0.8536 of the way down, and its mirror image.
+        ("cosine", [2.0, 1.7364, 1.1, 0.4636, 0.2]),
+    ],
 )
 def test_learning_rate_schedules(schedule, rates):
-    config = TrainConfig(epochs=3, learning_rate=1.0, schedule=schedule, final_learning_rate=0.1).resolve(CONFIG)
-    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], 1.0)
-    found = []
-    for epoch in range(3):
-        set_learning_rate(optimizer, config, epoch)
-        found.append(optimizer.param_groups[0]["lr"])
-    assert found == pytest.approx(rates)
+    assert [rate_at(epoch, schedule=schedule) for epoch in range(5)] == pytest.approx(rates, abs=1e-4)
+
+
+def test_the_schedule_runs_within_an_epoch():
+    assert rate_at(0.5, epochs=1, schedule="linear") == rate_at(2, epochs=4, schedule="linear") == pytest.approx(1.1)
+
+
+def test_a_warm_up_rises_from_almost_nothing_and_multiplies_the_schedule():
+    rates = [rate_at(epoch, warmup=0.5, schedule="constant") for epoch in (0, 0.5, 1, 2, 3)]
+    assert rates == pytest.approx([2.0 * 0.002, 2.0 * 0.252, 2.0 * 0.502, 2.0, 2.0])
+    assert rate_at(1, warmup=0.5, schedule="linear") == pytest.approx(1.55 * 0.502)
+    assert rate_at(0, warmup=1.0, schedule="constant") > 0
+
+
+def test_every_step_has_its_own_rate(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "viewsplice.training.alternating.set_learning_rate", lambda optimizer, config, epoch: seen.append(epoch)
+    )
+    run_epochs(2)
+    assert seen == pytest.approx([0, 1 / 3, 2 / 3, 1, 4 / 3, 5 / 3])
+
+
+def test_joint_steps_are_one_step_on_the_sum_of_both_losses():
+    config = TrainConfig(steps="joint", batch_size=28, restart_passes=1).resolve(CONFIG)
+    data, model = make_data(), make_model()
+    twin = copy.deepcopy(model)
+    calls = []
+    model.private_encoders["B"].register_forward_hook(lambda *_: calls.append(1))
+    epoch = AlternatingEpoch(model, data, config, lambda_dis=2.0, seed=7)
+    epoch(0)
+    assert len(calls) == 2  # once for the measurement networks, once for the one step
+    twin.measurers = copy.deepcopy(model.measurers)
+    batch = {name: x[data.train] for name, x in data.views.items()}
+    parameters = twin.autoencoder_parameters()
+    autoencoding(twin, batch, UNITS).total.backward(inputs=parameters)
+    disentangling(twin, twin.encode_private(batch), UNITS, 2.0).total.backward(inputs=parameters_of_private(twin))
+    torch.optim.AdamW(parameters, config.learning_rate, weight_decay=config.weight_decay).step()
+    for name, value in twin.state_dict().items():
+        assert torch.allclose(model.state_dict()[name], value, atol=2e-5), name
+
+
+def parameters_of_private(model):
+    return [parameter for encoder in model.private_encoders.values() for parameter in encoder.parameters()]
+
+
+def test_joint_steps_log_the_same_terms_and_wait_as_long():
+    config = TrainConfig(steps="joint", disentangle_after=0.2).resolve(CONFIG)
+    _, terms = run_epochs(3, config)
+    assert ["dis/A->B" in row for row in terms] == [False, False, True]
+    assert set(terms[2]) == set(run_epochs(3)[1][2])
+    _, terms = run_epochs(1, config, make_targets())
+    assert {"dis/A->B", "geo/A", "geo/B->A", "rec/B"} <= set(terms[0])
+    assert set(run_epochs(1, config, n_private=(0, 0))[1][0]) == {"rec/A", "rec/B"}
+
+
+def seen_batches(monkeypatch, config, targets=None):
+    """Run one epoch and return the views and the landmarks of every autoencoding step, and the measured rows."""
+    calls, measured = [], []
+
+    def autoencode(model, views, units, landmarks=None, **options):
+        calls.append((views, landmarks, options["seen"]))
+        return autoencoding(model, views, units, landmarks, **options)
+
+    def measure(model, private, views, units):
+        measured.append(len(views["A"]))
+        return measurement(model, private, views, units)
+
+    monkeypatch.setattr("viewsplice.training.alternating.autoencoding", autoencode)
+    monkeypatch.setattr("viewsplice.training.alternating.measurement", measure)
+    AlternatingEpoch(make_model(), make_data(), config, lambda_dis=1.0, seed=0, targets=targets)(0)
+    return calls, measured
+
+
+def test_a_batch_may_be_compared_with_some_of_the_landmarks(monkeypatch):
+    targets = make_targets()
+    calls, _ = seen_batches(monkeypatch, replace(CONFIG, batch_landmarks=2), targets)
+    data, chosen = make_data(), set()
+    for views, landmarks, _ in calls:
+        assert landmarks.n_landmarks == 2
+        marks = [int((data.views["A"] == row).all(1).nonzero()) for row in views["A"][-2:]]
+        rows = [int((data.views["A"] == row).all(1).nonzero()) for row in views["A"][:-2]]
+        columns = [targets.landmarks.tolist().index(mark) for mark in marks]
+        assert torch.equal(landmarks.distances["B"], targets.distances["B"][rows][:, columns])
+        chosen |= set(columns)
+    assert len(chosen) > 2
+
+
+def test_a_measurement_pass_may_be_over_some_of_the_rows(monkeypatch):
+    _, every = seen_batches(monkeypatch, CONFIG)
+    _, some = seen_batches(monkeypatch, replace(CONFIG, measured_rows=16))
+    assert sum(every) == CONFIG.restart_passes * 28
+    assert len(every) == CONFIG.restart_passes * 3
+    assert len(some) == CONFIG.restart_passes * 2
+
+
+def test_encoders_see_noise_that_falls_with_the_learning_rate(monkeypatch):
+    calls, _ = seen_batches(monkeypatch, CONFIG)
+    assert all(seen is None for _, _, seen in calls)
+    config = replace(CONFIG, input_noise=0.5, schedule="linear", final_learning_rate=0.0, epochs=1)
+    calls, _ = seen_batches(monkeypatch, config)
+    fractions = []
+    for views, _, seen in calls:
+        noise = seen["A"] - views["A"]
+        fractions.append(float(noise.square().mean() / views["A"].square().mean()))
+    for i, fraction in enumerate(fractions):
+        assert fraction == pytest.approx(0.5 * (1 - i / len(fractions)), rel=0.5)
+    assert fractions[-1] < fractions[0]

@@ -5,12 +5,20 @@ import copy
 import pytest
 import torch
 
+from viewsplice._types import Latents
 from viewsplice.config import TrainConfig
 from viewsplice.losses import geodesic_loss, latent_distances
 from viewsplice.model import SpliceNet
 from viewsplice.networks import MLPNetworks
 from viewsplice.training.alternating import adamw, step
-from viewsplice.training.objectives import LandmarkBatch, autoencoding, disentangling, measurement
+from viewsplice.training.objectives import (
+    LandmarkBatch,
+    autoencoding,
+    disentangling,
+    measurement,
+    reconstruction,
+    regression,
+)
 
 UNITS = {"A": 2.0, "B": 4.0}
 
@@ -57,6 +65,47 @@ def test_geometry_is_added_for_the_rows_before_the_landmarks(model, batch):
         {f"geo/{s}": v for s, v in geo.items()}, rel=1e-5
     )
     assert terms.total.item() == pytest.approx(plain.total.item() + 0.5 * sum(geo.values()), rel=1e-5)
+
+
+def test_disentangling_in_the_same_step_is_the_sum_of_both(model, batch):
+    marks = LandmarkBatch(3, {"A": torch.ones(7, 3)}, lambda_geo=0.5)
+    rows = {name: x[:7] for name, x in batch.items()}
+    for landmarks, seen in ((None, batch), (marks, rows)):
+        joint = autoencoding(model, batch, UNITS, landmarks, lambda_dis=3.0)
+        alone = autoencoding(model, batch, UNITS, landmarks)
+        dis = disentangling(model, model.encode_private(seen), UNITS, 3.0)
+        assert set(joint.parts) == {*alone.parts, *dis.parts}
+        assert joint.total.item() == pytest.approx(alone.total.item() + dis.total.item(), rel=1e-5)
+        # Landmark rows take no part in disentangling.
+        assert joint.parts["dis/B->A"].item() == pytest.approx(dis.parts["dis/B->A"].item(), rel=1e-5)
+        parameters = model.autoencoder_parameters()
+        gradients = [torch.autograd.grad(t.total, parameters, allow_unused=True) for t in (joint, alone, dis)]
+        for total, first, second in zip(*gradients, strict=True):
+            expected = first if second is None else first + second
+            assert torch.allclose(total, expected, atol=1e-5)
+
+
+def test_reconstruction_of_given_latents_is_of_the_leading_rows(model, batch):
+    latents = model.encode(batch)[:4]
+    terms = reconstruction(model, latents, batch, UNITS)
+    rebuilt = model.decode_view("B", latents)
+    expected = ((batch["B"][:4] - rebuilt) ** 2).sum(1).mean().item() / 4
+    assert terms.parts["rec/B"].item() == pytest.approx(expected, rel=1e-5)
+    assert set(terms.parts) == {"rec/A", "rec/B"}
+
+
+def test_regression_is_in_fractions_of_the_targets_variance(model, batch):
+    latents = model.encode(batch)
+    target = torch.randn(10, 2, generator=torch.Generator().manual_seed(1)) * 7 + 3
+    terms = regression(latents, {"A": target})
+    total = ((target - target.mean(0)) ** 2).sum(1).mean()
+    expected = ((latents.private["A"] - target) ** 2).sum(1).mean() / total
+    assert terms.parts["coordinates/A"].item() == pytest.approx(expected.item(), rel=1e-5)
+    centered = Latents(private={"A": target.mean(0).expand(10, 2)}, shared={})
+    assert regression(centered, {"A": target}).total.item() == pytest.approx(1.0, rel=1e-5)
+    exact = Latents(private={"A": target}, shared={"A->B": torch.zeros(10, 3)})
+    both = regression(exact, {"A": target, "A->B": torch.zeros(10, 3)})
+    assert both.total.item() == 0.0  # a space without extent is at the origin, and no division by zero
 
 
 def kinds(names):

@@ -14,11 +14,18 @@ from viewsplice._random import numpy_generator
 from viewsplice._types import Array, EncoderDecoder, Latents, TensorViews
 from viewsplice.config import GeometryConfig, LossScale
 from viewsplice.exceptions import GeometryWarning
+from viewsplice.geometry.anchors import choose_anchors
+from viewsplice.geometry.evidence import N_POINTS, reconstruction_by_width
+from viewsplice.geometry.extension import extend_distances
 from viewsplice.geometry.geodesics import choose_landmarks, graph_geodesics
 from viewsplice.geometry.landmark_mds import landmark_mds
 from viewsplice.geometry.neighbors import find_neighbors, without_empty_axes
+from viewsplice.geometry.smoothing import smooth_points
 from viewsplice.geometry.submanifolds import decoded_view, project
 from viewsplice.views import CHUNK_ROWS
+
+# Widths for which evidence is collected.
+_MOST_WIDTHS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +39,18 @@ class SpaceGeometry:
     landmarks
         Rows from which distances were computed.
     geodesics
-        Distances (n_landmarks, n_train) from landmarks to training rows, in the user's units of the decoded view.
+        Distances (n_landmarks, n_train) from landmarks to training rows, in the user's units of the decoded view,
+        the median over anchors.
     n_neighbors
-        Neighbors per point in the connected graph; None with another distance than graph geodesics.
+        Neighbors per point in the connected graph, the largest over anchors; None with another distance than graph
+        geodesics.
     spectrum
         Landmark-MDS eigenvalues, largest first: variances along the space's own axes, in squared user's units.
+    curve
+        Held-out R² of the submanifold's points from their first 0, 1, 2, ... landmark-MDS coordinates.
+    disagreement
+        RMS difference of the distances between landmarks from their median over anchors, in units of the mean
+        distance; 0 for one anchor.
     unit
         Length of one unit of the latent space in the user's units.
     """
@@ -46,6 +60,8 @@ class SpaceGeometry:
     geodesics: Array
     n_neighbors: int | None
     spectrum: Array
+    curve: Array
+    disagreement: float
     unit: float
 
 
@@ -99,25 +115,32 @@ def estimate_geometry(
     """
     generator = numpy_generator(seed, "geometry")
     row_numbers = rows.cpu().numpy()
-    anchor = int(generator.choice(row_numbers))
-    landmarks = choose_landmarks(len(rows), config.n_landmarks, generator)
-    fixed = model.encode({name: x[anchor : anchor + 1] for name, x in views.items()})
-    latents = encode_rows(model, views, rows).spaces()
+    latents = encode_rows(model, views, rows)
+    spaces_seen = {space: z.cpu().numpy() for space, z in latents.spaces().items() if space in spaces}
+    anchors = choose_anchors(spaces_seen, config.n_anchors, generator)
+    n_points = min(config.max_points or len(rows), len(rows))
+    points = np.sort(generator.choice(len(rows), n_points, replace=False))
+    landmarks = points[choose_landmarks(n_points, config.n_landmarks, generator)]
+    judged = generator.permutation(points)[:N_POINTS]
     geometry = {}
     for space in spaces:
         view = decoded_view(space)
-        submanifold = _Submanifold(space, model, latents[space], fixed, views[view].shape[1])
-        distances, n_neighbors = _distances(submanifold, landmarks, config)
-        geodesics = (distances * scales[view]).astype(np.float32)
+        fixed = [latents[int(anchor)] for anchor in anchors]
+        clouds = [_Submanifold(space, model, latents.spaces()[space], row, views[view].shape[1]) for row in fixed]
+        found = _measure(clouds, points, landmarks, config)
+        mds = landmark_mds(found.distances[:, landmarks], min(_MOST_WIDTHS, latents.spaces()[space].shape[1]))
+        judged_points = np.concatenate(list(clouds[0].blocks(judged)))
         geometry[space] = SpaceGeometry(
-            anchors=np.array([anchor]),
+            anchors=row_numbers[anchors],
             landmarks=row_numbers[landmarks],
-            geodesics=geodesics,
-            n_neighbors=n_neighbors,
-            spectrum=landmark_mds(distances[:, landmarks] * scales[view], 1).spectrum,
-            unit=_unit(space, geodesics, loss_scale),
+            geodesics=(found.distances * scales[view]).astype(np.float32),
+            n_neighbors=found.n_neighbors,
+            spectrum=mds.spectrum * scales[view] ** 2,
+            curve=reconstruction_by_width(judged_points, mds.transform(found.distances[:, judged])),
+            disagreement=found.disagreement,
+            unit=_unit(space, found.distances * scales[view], loss_scale),
         )
-        del distances
+        del found
     return geometry
 
 
@@ -132,26 +155,64 @@ class _Submanifold:
     n_features: int
 
     @torch.no_grad()
-    def blocks(self) -> Iterator[Array]:
-        """Yield the points, (rows, n_features) at a time."""
-        for chunk in self.latents.split(CHUNK_ROWS):
-            yield project(self.model, chunk, self.space, self.anchor).cpu().numpy()
+    def blocks(self, rows: Array) -> Iterator[Array]:
+        """Yield the points of some rows, (rows, n_features) at a time."""
+        chosen = torch.from_numpy(rows).to(self.latents.device)
+        for chunk in chosen.split(CHUNK_ROWS):
+            yield project(self.model, self.latents[chunk], self.space, self.anchor).cpu().numpy()
 
 
-def _distances(submanifold: _Submanifold, landmarks: Array, config: GeometryConfig) -> tuple[Array, int | None]:
-    """Return distances (n_landmarks, n) by the configured technique, and the neighbors used if it was geodesics."""
-    n_points, name = len(submanifold.latents), f"latent space {submanifold.space}"
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    distances: Array
+    n_neighbors: int | None
+    disagreement: float
+
+
+def _measure(clouds: Sequence[_Submanifold], points: Array, landmarks: Array, config: GeometryConfig) -> _Measured:
+    """Return distances (n_landmarks, n_train), medians over anchors; rows beyond ``points`` through their neighbors.
+
+    The neighbors of those rows are looked up at the first anchor only: they hardly depend on it.
+    """
+    places = np.searchsorted(points, landmarks)
+    found = [_distances(cloud, points, places, config) for cloud in clouds]
+    # The median, so that one anchor at which a submanifold is badly decoded does not spoil the others.
+    middle = np.median([distances for distances, _ in found], axis=0) if len(found) > 1 else found[0][0]
+    used = [k for _, k in found if k is not None]
+    between = np.array([distances[:, places] for distances, _ in found])
+    disagreement = float(np.sqrt(((between - np.median(between, axis=0)) ** 2).mean()) / (between.mean() or 1.0))
+    n_rows = len(clouds[0].latents)
+    if n_rows > len(points):
+        others = np.setdiff1d(np.arange(n_rows), points)
+        known = np.concatenate(list(clouds[0].blocks(points)))
+        distances = np.empty((len(landmarks), n_rows))
+        distances[:, points] = middle
+        distances[:, others] = extend_distances(
+            middle, known, clouds[0].blocks(others), add_links=config.distance is None
+        )
+        middle = distances
+    return _Measured(middle, max(used) if used else None, disagreement)
+
+
+def _distances(
+    cloud: _Submanifold, points: Array, landmarks: Array, config: GeometryConfig
+) -> tuple[Array, int | None]:
+    """Return distances (n_landmarks, n_points) by the configured technique, and the neighbors used, if geodesics."""
+    name = f"latent space {cloud.space}"
     if config.distance is None:
         # Points, lists and graph are each let go as soon as the next is there.
-        graph = find_neighbors(
-            without_empty_axes(submanifold.blocks, n_points, submanifold.n_features),
+        found = without_empty_axes(lambda: cloud.blocks(points), len(points), cloud.n_features)
+        lists = find_neighbors(
+            smooth_points(found, config.smoothing),
             n_neighbors=config.n_neighbors,
             grow_by=config.grow_by,
             name=name,
-        ).join()
+        )
+        del found
+        graph = lists.join()
         return graph_geodesics(graph, landmarks, name=name).distances, graph.n_neighbors
-    distances = np.asarray(config.distance(np.concatenate(list(submanifold.blocks())), landmarks), dtype=np.float64)
-    expected = (len(landmarks), n_points)
+    distances = np.asarray(config.distance(np.concatenate(list(cloud.blocks(points))), landmarks), dtype=np.float64)
+    expected = (len(landmarks), len(points))
     if distances.shape != expected or not np.isfinite(distances).all():
         raise ValueError(
             f"distance returned shape {distances.shape}, {np.sum(~np.isfinite(distances))} values non-finite, for "
@@ -197,3 +258,19 @@ def as_targets(geometry: Mapping[str, SpaceGeometry], lambda_geo: float, like: T
         if found.geodesics.any()
     }
     return GeometryTargets(torch.as_tensor(landmarks, device=like.device), distances, lambda_geo)
+
+
+def as_coordinates(
+    geometry: Mapping[str, SpaceGeometry], widths: Mapping[str, int], rows: Array, like: Tensor
+) -> dict[str, Tensor]:
+    """Return landmark-MDS coordinates (n_train, width) of every space, in latent units.
+
+    ``rows`` are the row numbers of the training rows, in order. Spaces without extent are at the origin.
+    """
+    coordinates = {}
+    for space, found in geometry.items():
+        distances = found.geodesics.astype(np.float64) / found.unit
+        landmarks = np.searchsorted(rows, found.landmarks)
+        mds = landmark_mds(distances[:, landmarks], widths[space])
+        coordinates[space] = torch.as_tensor(mds.transform(distances), dtype=like.dtype, device=like.device)
+    return coordinates

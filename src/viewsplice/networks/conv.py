@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor, nn
@@ -62,11 +63,12 @@ class ConvNetworks:
         n_flat = self.channels[-1] * (height >> len(self.channels)) * (width_px >> len(self.channels))
         return nn.Sequential(*layers, nn.Flatten(), perceptron([n_flat, *self.hidden, width], nn.ReLU))
 
-    def decoder(self, width: int, shape: Shape) -> nn.Module:
-        """Return a network from ``width`` latents to a view's (flat) pixels."""
+    def decoder(self, widths: Sequence[int], shape: Shape) -> nn.Module:
+        """Return a network from latent spaces of these widths, side by side, to a view's (flat) pixels."""
         n_channels, height, width_px = self._image(shape)
         small = (self.channels[-1], height >> len(self.channels), width_px >> len(self.channels))
-        layers: list[nn.Module] = [perceptron([width, *reversed(self.hidden), math.prod(small)], nn.ReLU), nn.ReLU()]
+        layers: list[nn.Module] = [perceptron([sum(widths), *reversed(self.hidden), math.prod(small)], nn.ReLU)]
+        layers += [nn.ReLU()]
         layers += [nn.Unflatten(1, small)]
         outputs = (*reversed(self.channels[:-1]), n_channels)
         for n_in, n_out in zip(reversed(self.channels), outputs, strict=True):

@@ -76,10 +76,10 @@ class MLPNetworks:
         """Return a network from a view's features to ``width`` latents."""
         return perceptron([math.prod(shape), *self.hidden, width])
 
-    def decoder(self, width: int, shape: Shape) -> nn.Module:
-        """Return a network from ``width`` latents to a view's features."""
-        return perceptron([width, *reversed(self.hidden), math.prod(shape)])
+    def decoder(self, widths: Sequence[int], shape: Shape) -> nn.Module:
+        """Return a network from latent spaces of these widths, side by side, to a view's features."""
+        return perceptron([sum(widths), *reversed(self.hidden), math.prod(shape)])
 
     def measurer(self, width: int, shape: Shape) -> nn.Module:
         """Return a network from a private latent to the other view's features."""
-        return self.decoder(width, shape)
+        return self.decoder([width], shape)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 
 from viewsplice._types import Shape
 from viewsplice.config import check_number
+
+# Fourier features of measurement networks, for latents of unit total variance.
+_MEASURER_FREQUENCIES, _MEASURER_SCALE = 32, 2.0
 
 
 class ResidualBlock(nn.Module):
@@ -31,15 +35,24 @@ class FourierFeatures(nn.Module):
     """Latents, and the sine and cosine of fixed random projections of them.
 
     Networks learn slowly what varies fast in their inputs; with few latents everything does. The projections are
-    normal with SD ``scale``, meant for latents of about unit variance.
+    normal with SD ``scale`` / sqrt(width), meant for spaces of about unit total variance: the more dimensions, the
+    fewer points along each, and the slower the waves they support. Each looks into one latent space only, and every
+    space gets an equal share: what a view adds up from its spaces then stays a sum, where projections across spaces
+    would need as many frequencies as there are combinations.
     """
 
     frequencies: Tensor
 
-    def __init__(self, width: int, n_frequencies: int, scale: float) -> None:
+    def __init__(self, widths: Sequence[int], n_frequencies: int, scale: float) -> None:
         super().__init__()
-        self.register_buffer("frequencies", torch.randn(width, n_frequencies) * scale)
-        self.n_outputs = width + 2 * n_frequencies
+        occupied = [width for width in widths if width]
+        blocks = [
+            torch.randn(width, (n_frequencies * (i + 1)) // len(occupied) - (n_frequencies * i) // len(occupied))
+            / math.sqrt(width)
+            for i, width in enumerate(occupied)
+        ]
+        self.register_buffer("frequencies", torch.block_diag(*blocks) * scale)
+        self.n_outputs = sum(widths) + 2 * n_frequencies
 
     def forward(self, z: Tensor) -> Tensor:
         """Return (n, width + 2 n_frequencies)."""
@@ -56,7 +69,7 @@ class ResidualNetworks:
     width, n_blocks
         Units per layer, and number of residual blocks.
     n_frequencies, frequency_scale
-        Random Fourier features in front of decoders and measurement networks (0: none), and their SD.
+        Random Fourier features in front of decoders (0: none), shared out among the latent spaces, and their SD.
     """
 
     width: int = 256
@@ -74,16 +87,22 @@ class ResidualNetworks:
         """Return a network from a view's features to ``width`` latents."""
         return nn.Sequential(*self._layers(math.prod(shape), width))
 
-    def decoder(self, width: int, shape: Shape) -> nn.Module:
-        """Return a network from ``width`` latents to a view's features."""
+    def decoder(self, widths: Sequence[int], shape: Shape) -> nn.Module:
+        """Return a network from latent spaces of these widths, side by side, to a view's features."""
         if self.n_frequencies == 0:
-            return nn.Sequential(*self._layers(width, math.prod(shape)))
-        features = FourierFeatures(width, self.n_frequencies, self.frequency_scale)
+            return nn.Sequential(nn.Identity(), *self._layers(sum(widths), math.prod(shape)))
+        features = FourierFeatures(widths, self.n_frequencies, self.frequency_scale)
         return nn.Sequential(features, *self._layers(features.n_outputs, math.prod(shape)))
 
     def measurer(self, width: int, shape: Shape) -> nn.Module:
-        """Return a network from a private latent to the other view's features."""
-        return self.decoder(width, shape)
+        """Return a network from a private latent to the other view's features: half as wide, one block less.
+
+        It is trained more often than any other network and predicts what should not be there. It always looks at
+        Fourier features: small networks would otherwise miss what varies fast in a latent of few dimensions.
+        """
+        small = replace(self, width=max(2, self.width // 2), n_blocks=max(1, self.n_blocks - 1))
+        features = FourierFeatures([width], _MEASURER_FREQUENCIES, _MEASURER_SCALE)
+        return nn.Sequential(features, *small._layers(features.n_outputs, math.prod(shape)))
 
     def _layers(self, n_in: int, n_out: int) -> list[nn.Module]:
         blocks = [ResidualBlock(self.width) for _ in range(self.n_blocks)]

@@ -12,6 +12,7 @@ from viewsplice.plotting.canvas import to_png as to_png
 from viewsplice.plotting.colors import ColorKind as ColorKind
 from viewsplice.plotting.geometry import distance_plot as distance_plot
 from viewsplice.plotting.geometry import spectrum_plot as spectrum_plot
+from viewsplice.plotting.geometry import width_plot as width_plot
 from viewsplice.plotting.latents import latent_scatter as latent_scatter
 from viewsplice.plotting.reconstruction import reconstruction_plot as reconstruction_plot
 from viewsplice.plotting.training import loss_curves as loss_curves

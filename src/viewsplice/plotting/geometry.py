@@ -77,3 +77,32 @@ def spectrum_plot(spectrum: Array, *, label: str = "", ax: Axes | None = None) -
     found = f"{n_dimensions} dimension{'' if n_dimensions == 1 else 's'} above 5 %" if n_dimensions else "no extent"
     ax.set_title(f"{literal(label)}: {found}" if label else found)
     return ax
+
+
+def width_plot(curve: Array, *, chosen: int | None = None, label: str = "", ax: Axes | None = None) -> Axes:
+    """Draw what the first w coordinates of a space tell about held-out points of its submanifold.
+
+    Parameters
+    ----------
+    curve
+        Held-out R² at widths 0, 1, 2, ..., as in ``model.geometry_["A->B"].curve``.
+    chosen
+        Width to mark.
+    label
+        Name of the space.
+    ax
+        Where to draw; None makes a figure.
+    """
+    values = np.asarray(curve, dtype=np.float64)
+    if values.ndim != 1 or not len(values):
+        raise ValueError(f"curve has shape {values.shape}; expected R² by width, from 0 on: (widths,)")
+    ax = axes_or_new(ax)
+    widths = np.arange(len(values))
+    ax.plot(widths, values, color=PALETTE[0], marker="o", markersize=4)
+    if chosen is not None and 0 <= chosen < len(values):
+        ax.plot([chosen], [values[chosen]], "o", color=PALETTE[1], markersize=10, fillstyle="none", label="this fit")
+        ax.legend(loc="lower right", fontsize="small", frameon=False)
+    ax.set(xlabel="coordinates used", ylabel="R² of held-out points", ylim=(min(0.0, 1.05 * values.min()), 1.05))
+    ax.set_xticks(widths[:: max(1, len(widths) // 8)])
+    ax.set_title(literal(label) if label else f"best R² {values.max():.3f}")
+    return ax

@@ -30,6 +30,7 @@ from viewsplice.plotting import (
     reconstruction_plot,
     spectrum_plot,
     to_png,
+    width_plot,
 )
 from viewsplice.report.markup import figure, panels, symbol, table, words
 from viewsplice.views import Views
@@ -98,8 +99,9 @@ def spaces_section(content: Content) -> str:
         dimensions = [str(z.shape[1]), f"{latent_spread(z):.3g}", str(effective_dimension_of(z))]
         rows.append([words(name), symbol(name), *dimensions, relative + more, state])
     head = ["space", "symbol", "dimensions", "spread", "effective dimension", "spectrum", "state"]
+    cautions = "".join(f'<p class="warning">{escape(note)}</p>' for note in content.model.notes_)
     return (
-        "<h2>What is shared and what is private</h2>"
+        f"<h2>What is shared and what is private</h2>{cautions}"
         "<p>Spread is the total standard deviation; the spectrum holds the variances along the principal axes relative "
         "to the first, and the effective dimension counts those above 5 %.</p>" + table(head, rows)
     )
@@ -187,7 +189,30 @@ def belief_section(content: Content) -> str:
                 to_png(ax, dpi=content.dpi), symbol(space), f"Landmark-MDS spectrum, {words(space)}: {ax.get_title()}"
             )
         )
-    return html + "<h3>How many dimensions do the distances need?</h3>" + panels(spectra)
+    html += "<h3>How many dimensions do the distances need?</h3>" + panels(spectra)
+    html += (
+        "<p>What the first coordinates of a space tell about held-out points of its submanifold: the curve stops "
+        "rising where there are enough of them.</p>"
+    )
+    return html + panels(_width_figure(content, space) for space in geometry) + _anchors(content)
+
+
+def _width_figure(content: Content, space: str) -> str:
+    ax = width_plot(content.model.geometry_[space].curve, chosen=content.spaces[space].shape[1])
+    what = f"Held-out R² by number of coordinates, {words(space)}: {ax.get_title()}"
+    return figure(to_png(ax, dpi=content.dpi), symbol(space), what)
+
+
+def _anchors(content: Content) -> str:
+    """Say how much the geometry hangs on the rows at which the other spaces were held."""
+    geometry = content.model.geometry_
+    if content.model.n_anchors_ < 2:
+        return "<p>Distances were measured at one anchor: how much they hang on it is not known.</p>"
+    differences = ", ".join(f"{symbol(space)}: {100 * found.disagreement:.1f} %" for space, found in geometry.items())
+    return (
+        f"<p>Distances are medians over {content.model.n_anchors_} anchors; these differ by (RMS, in units of "
+        f"the mean distance) {differences}.</p>"
+    )
 
 
 def _distance_figure(content: Content, space: str) -> str:
@@ -217,7 +242,16 @@ def making_section(content: Content) -> str:
     ]
     text = escape(json.dumps(settings, indent=2, ensure_ascii=False))
     details = f"<details><summary>All settings</summary><pre>{text}</pre></details>"
-    return "<h2>How it was made</h2>" + table([], rows) + details
+    return "<h2>How it was made</h2>" + table([], rows) + _choices(content) + details
+
+
+def _choices(content: Content) -> str:
+    """List what was chosen for the user, and why."""
+    chosen = content.model.choices_
+    if not chosen:
+        return ""
+    rows = [[escape(name), escape(str(choice.value)), escape(choice.reason)] for name, choice in chosen.items()]
+    return "<h3>Chosen automatically</h3>" + table(["what", "value", "why"], rows)
 
 
 def _thinned(rows: Array, most: int) -> Array:

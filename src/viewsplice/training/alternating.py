@@ -17,6 +17,9 @@ from viewsplice.model import SpliceNet
 from viewsplice.training.objectives import LandmarkBatch, Units, autoencoding, disentangling, measurement
 from viewsplice.views import CHUNK_ROWS, endpoints
 
+# A warm-up starts a little above zero, so that its first step is one.
+_FIRST_STEP = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
@@ -69,6 +72,7 @@ class AlternatingEpoch:
         self.lambda_dis = lambda_dis
         self.targets = targets
         self.stage = "geometry" if targets else "disentangle"
+        self.steps_per_epoch = max(1, len(data.train) // config.batch_size)
         self.generator = torch_generator(seed, "batches", self.stage)
         self.first_disentangling = 0 if targets else math.floor(config.disentangle_after * config.epochs)
         self.restart_interval = max(1, round(config.restart_every * config.epochs)) if config.restart_every else 0
@@ -77,14 +81,15 @@ class AlternatingEpoch:
 
     def __call__(self, epoch: int) -> dict[str, float]:
         """Train for one epoch (counted from 0)."""
-        set_learning_rate(self.autoencoder_optimizer, self.config, epoch)
         means = RunningMeans()
         is_disentangling = epoch >= self.first_disentangling and len(self.model.measurers) > 0
         if is_disentangling:
             self._measure(epoch, means)
-        for positions in self._batches():
-            self._autoencode(positions, means)
-            if is_disentangling:
+        is_joint = self.config.steps == "joint"
+        for i, positions in enumerate(self._batches()):
+            set_learning_rate(self.autoencoder_optimizer, self.config, epoch + i / self.steps_per_epoch)
+            self._autoencode(positions, means, with_disentangling=is_disentangling and is_joint)
+            if is_disentangling and not is_joint:
                 self._disentangle(positions, means)
         return means.result()
 
@@ -101,17 +106,49 @@ class AlternatingEpoch:
             self.model.reset_measurers(f"{self.stage}/{epoch}")
             optimizer = adamw(self.model.measurement_parameters(), self.config)
         self.measurement_optimizer = optimizer
-        train_measurers(self.model, self.data, optimizer, self._batches, n_passes, means)
+        train_measurers(self.model, self.data, optimizer, self._measured_batches, n_passes, means)
 
-    def _autoencode(self, positions: Tensor, means: RunningMeans) -> None:
+    def _measured_batches(self) -> Sequence[Tensor]:
+        """Return the batches of one measurement pass: over all rows, or over as many as the settings say."""
+        batches, most = self._batches(), self.config.measured_rows
+        return batches[: max(1, most // self.config.batch_size)] if most else batches
+
+    def _autoencode(self, positions: Tensor, means: RunningMeans, *, with_disentangling: bool) -> None:
         rows, landmarks = self.data.train[positions], None
         if self.targets is not None:
-            rows = torch.cat([rows, self.targets.landmarks])
-            distances = take(self.targets.distances, positions)
-            landmarks = LandmarkBatch(len(self.targets.landmarks), distances, self.targets.lambda_geo)
-        terms = autoencoding(self.model, take(self.data.views, rows), self.data.units, landmarks)
+            chosen = self._landmarks(self.targets)
+            rows = torch.cat([rows, self.targets.landmarks[chosen]])
+            distances = {name: d[:, chosen] for name, d in take(self.targets.distances, positions).items()}
+            landmarks = LandmarkBatch(len(chosen), distances, self.targets.lambda_geo)
+        batch = take(self.data.views, rows)
+        terms = autoencoding(
+            self.model,
+            batch,
+            self.data.units,
+            landmarks,
+            lambda_dis=self.lambda_dis if with_disentangling else 0.0,
+            seen=self._noisy(batch),
+        )
         step(self.autoencoder_optimizer, terms, self.model.autoencoder_parameters())
         means.add(terms.parts)
+
+    def _noisy(self, batch: TensorViews) -> TensorViews | None:
+        """Return a batch with noise, as much less as the learning rate has fallen; None if there is none."""
+        rate = self.autoencoder_optimizer.param_groups[0]["lr"] / self.config.learning_rate
+        if self.config.input_noise == 0:
+            return None
+        noisy = {}
+        for name, x in sorted(batch.items()):  # the same noise whatever the order of the views
+            noise = torch.randn(x.shape, generator=self.generator).to(x)
+            noisy[name] = x + noise * (self.config.input_noise * rate * x.square().mean()).sqrt()
+        return noisy
+
+    def _landmarks(self, targets: GeometryTargets) -> Tensor:
+        """Return which landmarks this batch is compared with: all, or a few at random since each must be encoded."""
+        n_all, device = len(targets.landmarks), targets.landmarks.device
+        if self.config.batch_landmarks == 0 or self.config.batch_landmarks >= n_all:
+            return torch.arange(n_all, device=device)
+        return torch.randperm(n_all, generator=self.generator)[: self.config.batch_landmarks].to(device)
 
     def _disentangle(self, positions: Tensor, means: RunningMeans) -> None:
         """Step the private encoders only, with the optimizer they share with reconstruction.
@@ -200,10 +237,14 @@ def adamw(parameters: list[nn.Parameter], config: TrainConfig) -> torch.optim.Ad
     return torch.optim.AdamW(parameters, config.learning_rate, weight_decay=config.weight_decay, fused=is_fused)
 
 
-def set_learning_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, epoch: int) -> None:
-    """Set the scheduled rate of one epoch: from ``learning_rate`` to its ``final_learning_rate`` fraction."""
-    progress = epoch / max(1, config.epochs - 1)
+def set_learning_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, epoch: float) -> None:
+    """Set the scheduled rate: after a warm-up, from ``learning_rate`` to its ``final_learning_rate`` fraction.
+
+    ``epoch`` counts batches as parts of epochs, so that a stage of few epochs has a smooth schedule, too.
+    """
+    progress = epoch / config.epochs
     shape = {"constant": 1.0, "linear": 1 - progress, "cosine": (1 + math.cos(math.pi * progress)) / 2}
     fraction = config.final_learning_rate + (1 - config.final_learning_rate) * shape[config.schedule]
+    rise = min(1.0, (progress + _FIRST_STEP) / config.warmup) if config.warmup else 1.0
     for group in optimizer.param_groups:
-        group["lr"] = config.learning_rate * fraction
+        group["lr"] = config.learning_rate * fraction * rise

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from viewsplice._types import LossTerms, TensorViews
+from viewsplice._types import Latents, LossTerms, TensorViews
 from viewsplice.losses import geodesic_loss, latent_distances, predictability, squared_error
 from viewsplice.model import SpliceNet
 from viewsplice.views import endpoints
 
 Units = Mapping[str, float]
+
+# Added before a division: coordinates of a space without extent are all 0, and so is their error.
+_TINY_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -57,29 +61,60 @@ def disentangling(model: SpliceNet, private: Mapping[str, Tensor], units: Units,
 
 
 def autoencoding(
-    model: SpliceNet, views: TensorViews, units: Units, landmarks: LandmarkBatch | None = None
+    model: SpliceNet,
+    views: TensorViews,
+    units: Units,
+    landmarks: LandmarkBatch | None = None,
+    *,
+    lambda_dis: float = 0.0,
+    seen: TensorViews | None = None,
 ) -> LossTerms:
-    """Return sum of ``rec/A``, plus lambda_geo x sum of ``geo/...`` when the batch ends with landmark rows (Eq. 7)."""
-    latents = model.encode(views)
-    if landmarks is None:
-        rebuilt = model.decode(latents)
-        return _summed(
-            {f"rec/{name}": squared_error(views[name], x_hat, units[name]) for name, x_hat in rebuilt.items()}
-        )
-    n_rows = len(latents) - landmarks.n_landmarks
-    rebuilt = model.decode(latents[:n_rows])
-    reconstruction = {
-        f"rec/{name}": squared_error(views[name][:n_rows], x_hat, units[name]) for name, x_hat in rebuilt.items()
-    }
+    """Return sum of ``rec/A``, plus lambda_geo x sum of ``geo/...`` when the batch ends with landmark rows (Eq. 7).
+
+    With ``lambda_dis``, plus what `disentangling` returns: the same private latents serve both. ``seen`` is what the
+    encoders see in place of the views that are to be rebuilt.
+    """
+    latents = model.encode(views if seen is None else seen)
+    n_rows = len(latents) - (landmarks.n_landmarks if landmarks else 0)
+    trained = latents[:n_rows] if landmarks else latents
+    terms = reconstruction(model, trained, views, units)
+    if landmarks:
+        terms = _added(terms, _geometry(latents, landmarks))
+    if lambda_dis:
+        private = {name: trained.private[name] for name in model.private_spaces}
+        terms = _added(terms, disentangling(model, private, units, lambda_dis))
+    return terms
+
+
+def reconstruction(model: SpliceNet, latents: Latents[Tensor], views: TensorViews, units: Units) -> LossTerms:
+    """Return sum of ``rec/A``: how badly latents rebuild the views' leading rows (Eq. 4)."""
+    return _summed(
+        {
+            f"rec/{name}": squared_error(views[name][: len(latents)], x_hat, units[name])
+            for name, x_hat in model.decode(latents).items()
+        }
+    )
+
+
+def regression(latents: Latents[Tensor], coordinates: Mapping[str, Tensor]) -> LossTerms:
+    """Return sum of ``coordinates/...``: squared distance to target coordinates, in fractions of their variance."""
     spaces = latents.spaces()
+    return _summed(
+        {
+            f"coordinates/{space}": squared_error(target, spaces[space], 1.0) / (_variance(target) + _TINY_VARIANCE)
+            for space, target in coordinates.items()
+        }
+    )
+
+
+def _geometry(latents: Latents[Tensor], landmarks: LandmarkBatch) -> LossTerms:
+    n_rows, spaces = len(latents) - landmarks.n_landmarks, latents.spaces()
     geometry = {
         f"geo/{space}": geodesic_loss(latent_distances(spaces[space][:n_rows], spaces[space][n_rows:]), d_geo)
         for space, d_geo in landmarks.distances.items()
     }
-    total = _summed(reconstruction).total
-    if geometry:
-        total = total + landmarks.lambda_geo * _summed(geometry).total
-    return LossTerms(total, {**reconstruction, **geometry})
+    terms = _summed(geometry)
+    return LossTerms(landmarks.lambda_geo * terms.total, terms.parts)
 
 
 def _predictions(model: SpliceNet, private: Mapping[str, Tensor]) -> list[tuple[str, Tensor, str]]:
@@ -88,7 +123,15 @@ def _predictions(model: SpliceNet, private: Mapping[str, Tensor]) -> list[tuple[
 
 def _summed(parts: dict[str, Tensor]) -> LossTerms:
     values = list(parts.values())
-    total = values[0]
+    total = values[0] if values else torch.zeros(())
     for value in values[1:]:
         total = total + value
     return LossTerms(total, parts)
+
+
+def _added(first: LossTerms, second: LossTerms) -> LossTerms:
+    return LossTerms(first.total + second.total, {**first.parts, **second.parts})
+
+
+def _variance(x: Tensor) -> Tensor:
+    return (x - x.mean(dim=0)).square().sum(dim=1).mean()

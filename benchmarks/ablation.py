@@ -1,0 +1,124 @@
+"""What each part of recipe "auto" buys on 6,000 trials of LGN-V1: ``python -m benchmarks.ablation [NAME ...]``.
+
+One part is left out or replaced at a time; data, seed, split and all else stay as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from sklearn.neighbors import KNeighborsRegressor
+
+from benchmarks.auto import training_views
+from viewsplice import SPLICE, GeometryConfig, ResidualNetworks, TrainConfig
+from viewsplice.datasets import lgn_v1
+from viewsplice.io import write_json
+from viewsplice.metrics import linear_r2, reconstruction_r2
+from viewsplice.model import SpliceNet
+from viewsplice.recipes.settings import auto_networks
+from viewsplice.views import is_arrow
+
+N_TRIALS = 6_000
+
+
+@contextmanager
+def cold_start() -> Iterator[None]:
+    """Let compact networks begin untrained."""
+    with mock.patch.object(SpliceNet, "start_from", autospec=True, return_value=None):
+        yield
+
+
+@contextmanager
+def raw_measurement() -> Iterator[None]:
+    """Let measurement networks see latents at whatever scale they have."""
+    plain = SpliceNet.__init__
+
+    def init(self: SpliceNet, *arguments: Any, scale_free: bool = False) -> None:
+        plain(self, *arguments, scale_free=False)
+
+    with mock.patch.object(SpliceNet, "__init__", init):
+        yield
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "everything": {},
+    "no scout, no geometry (Step 1 at the final widths)": {"geometry": None},
+    "compact networks start untrained": {"patch": cold_start},
+    "no regression on landmark-MDS coordinates": {"training": TrainConfig(regression_epochs=0)},
+    "no Fourier features": {
+        "networks": ResidualNetworks(width=auto_networks().width, n_blocks=auto_networks().n_blocks, n_frequencies=0)
+    },
+    "100 neighbors, the paper's first k": {"geometry": GeometryConfig(n_neighbors=100)},
+    "no smoothing of decoded points": {"geometry": GeometryConfig(smoothing=0)},
+    "no input noise": {"training": TrainConfig(input_noise=0.0)},
+    "no geometric loss (regression only)": {"geometry": GeometryConfig(lambda_geo=0.0)},
+    "measurement of latents as they are": {"patch": raw_measurement},
+}
+
+
+def run(variant: dict[str, Any], seed: int = 0) -> dict[str, float]:
+    """Return figures of test rows and the time of one fit."""
+    settings = {name: value for name, value in variant.items() if name != "patch"}
+    data = lgn_v1(N_TRIALS, random_state=seed)
+    views, validation = training_views(data)
+    started = time.perf_counter()
+    with ExitStack() as stack:
+        if "patch" in variant:
+            stack.enter_context(variant["patch"]())
+        model = SPLICE(2, 1, random_state=seed, **settings).fit(views, validation=validation)
+    seconds = time.perf_counter() - started
+    train, test = data.rows("train"), data.rows("test")
+    before, after = model.transform(train.views).spaces(), model.transform(test.views).spaces()
+    factors, truth = train.factors(), test.factors()
+    shared = [
+        float(linear_r2(z, factors[name], after[space], truth[name])[0])
+        for space, z in before.items()
+        if is_arrow(space)
+        for name in data.shared
+    ]
+    private = [
+        float(linear_r2(before[view], factors[f"{view}/position"], after[view], truth[f"{view}/position"])[0])
+        for view in data.views.names
+    ]
+    leaks = []
+    for view in data.views.names:
+        spread = np.sqrt(before[view].var(axis=0).sum())
+        probe = KNeighborsRegressor(30).fit(before[view] / spread, np.column_stack([factors[n] for n in data.shared]))
+        found = probe.predict(after[view] / spread)
+        leaks += [1 - ((found[:, i] - truth[n]) ** 2).mean() / truth[n].var() for i, n in enumerate(data.shared)]
+    rebuilt = model.reconstruct(test.views)
+    return {
+        "shared": min(shared),
+        "private": min(private),
+        "leak": float(max(leaks)),
+        "reconstruction": min(reconstruction_r2(x, rebuilt[name]) for name, x in test.views.arrays.items()),
+        "seconds": seconds,
+    }
+
+
+def main() -> int:
+    """Run variants and merge their results."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {'; '.join(VARIANTS)} (default: all)")
+    parser.add_argument("--out", type=Path, default=Path("results/ablation.json"))
+    options = parser.parse_args()
+    for name in options.names or VARIANTS:
+        result = run(VARIANTS[name])
+        results = json.loads(options.out.read_text()) if options.out.exists() else {}
+        write_json(options.out, {**results, name: result})
+        sys.stdout.write(f"{name}: {json.dumps(result)}\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

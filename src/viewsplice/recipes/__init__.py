@@ -1,0 +1,39 @@
+"""Recipes: which stages run with which settings, and what is chosen between them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from viewsplice._random import derive_seed
+from viewsplice.exceptions import TrainingDivergedError
+from viewsplice.recipes.auto import solve_auto
+from viewsplice.recipes.paper import solve_paper
+from viewsplice.recipes.problem import Choice as Choice
+from viewsplice.recipes.problem import Problem as Problem
+from viewsplice.recipes.problem import Settings as Settings
+from viewsplice.recipes.problem import Solution as Solution
+from viewsplice.recipes.settings import choose_settings as choose_settings
+from viewsplice.training.loop import History
+
+
+@torch.enable_grad()
+def solve(problem: Problem) -> Solution:
+    """Fit; a fit that diverges or collapses starts over with a derived seed, up to ``max_restarts`` times.
+
+    Every row of the history says which attempt it belongs to.
+    """
+    history: History = []
+    solve_once = solve_auto if problem.settings.recipe == "auto" else solve_paper
+    for attempt in range(problem.settings.training.max_restarts + 1):
+        seed = derive_seed(problem.seed, "attempt", attempt) if attempt else problem.seed
+        done = len(history)
+        try:
+            return solve_once(replace(problem, seed=seed), history)
+        except TrainingDivergedError as error:
+            failure = error
+        finally:
+            for row in history[done:]:
+                row["attempt"] = attempt
+    raise failure

@@ -1,0 +1,123 @@
+"""Recipe ``"auto"``: scout, geometry, compact.
+
+Training a narrow latent space from scratch is slow: it tears and folds, and heals only after thousands of epochs.
+Geodesics, however, live in observation space, on the decoded submanifolds, so the network that provides them may be
+as wide as it likes.
+
+1. *Scout*: Algorithm 1 with over-complete latents.
+2. *Geometry*: distances along the scout's submanifolds; landmark MDS shows how many dimensions each space has, and
+   its coordinates are targets in closed form.
+3. *Compact*: networks of the final widths start from the scout's weights, learn the coordinates by regression, and
+   are then trained by Algorithm 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from viewsplice._types import Networks
+from viewsplice.exceptions import TrainingDivergedError
+from viewsplice.geometry.targets import SpaceGeometry, as_coordinates, as_targets, encode_rows, estimate_geometry
+from viewsplice.metrics import is_collapsed
+from viewsplice.model import SpliceNet
+from viewsplice.networks import ResidualNetworks
+from viewsplice.recipes.problem import Choice, Problem, Solution
+from viewsplice.recipes.relevance import Relevance, relevances
+from viewsplice.recipes.settings import explain_settings
+from viewsplice.recipes.stages import new_model, train_regression, train_stage
+from viewsplice.recipes.widths import choose_widths
+from viewsplice.training.loop import History, snapshot
+from viewsplice.views import is_arrow
+
+_MOST_ROWS = 2000
+
+
+def solve_auto(problem: Problem, history: History) -> Solution:
+    """Fit with given widths, or with those the data show; ``geometry=None`` trains the compact networks alone."""
+    settings, training = problem.settings, problem.settings.training
+    choices = explain_settings(settings, len(problem.data.train))
+    if settings.geometry is None:
+        widths = {space: width for space, width in problem.widths.items() if width is not None}
+        model = new_model(problem, widths, settings.networks, name="compact")
+        train_stage("compact", model, problem, history)
+        return Solution(model, {}, history, choices)
+    scout = new_model(problem, scout_widths(problem), _scout_networks(settings.networks), name="scout")
+    train_stage("scout", scout, problem, history, config=replace(training, epochs=training.scout_epochs))
+    relevance = relevances(scout, problem.data, problem.seed)
+    geometry = _geometry(scout, problem)
+    found = choose_widths(problem.widths, geometry, relevance)
+    widths = {space: width if width is not None else int(found[space].value) for space, width in problem.widths.items()}
+    geometry = {space: geometry[space] for space, width in widths.items() if width and space in geometry}
+    model = new_model(problem, widths, settings.networks, name="compact")
+    model.start_from(scout)
+    _train_compact(model, problem, history, geometry)
+    _check_spread(model, problem, history, relevance)
+    choices |= {f"n_{'shared' if is_arrow(space) else 'private'}/{space}": choice for space, choice in found.items()}
+    return Solution(model, geometry, history, choices | _explain_geometry(geometry))
+
+
+def scout_widths(problem: Problem) -> dict[str, int]:
+    """Return the scout's widths: over-complete, but 0 where the user says 0, and no wider than the views."""
+    training, features = problem.settings.training, {name: x.shape[1] for name, x in problem.data.views.items()}
+    widths = {}
+    for space, width in problem.widths.items():
+        views = space.split("->")
+        wanted = training.scout_shared if is_arrow(space) else training.scout_private
+        widths[space] = 0 if width == 0 else max(width or 1, min(wanted, *(features[view] for view in views)))
+    return widths
+
+
+def _scout_networks(networks: Networks) -> Networks:
+    """Return the same networks without Fourier features: wide latents vary slowly, and are not yet of unit variance."""
+    return replace(networks, n_frequencies=0) if isinstance(networks, ResidualNetworks) else networks
+
+
+def _geometry(scout: SpliceNet, problem: Problem) -> dict[str, SpaceGeometry]:
+    settings = problem.settings
+    assert settings.geometry is not None
+    return estimate_geometry(
+        scout,
+        problem.data.views,
+        problem.data.train,
+        settings.geometry,
+        spaces=scout.spaces,
+        scales=problem.scales,
+        loss_scale=settings.training.loss_scale,
+        seed=problem.seed,
+    )
+
+
+def _train_compact(model: SpliceNet, problem: Problem, history: History, geometry: Mapping[str, SpaceGeometry]) -> None:
+    """Regress on the coordinates, then train by Algorithm 2 with half the learning rate: most is learnt already."""
+    training, like = problem.settings.training, next(iter(problem.data.views.values()))
+    if training.regression_epochs and geometry:
+        for space in geometry:
+            model.scale_latents(space, 0.0)  # from the origin no coordinate is far
+        widths = {**model.n_private, **model.n_shared}
+        coordinates = as_coordinates(geometry, widths, problem.data.train.cpu().numpy(), like)
+        config = replace(training, epochs=training.regression_epochs)
+        train_regression(model, problem, history, config=config, coordinates=coordinates)
+    assert problem.settings.geometry is not None
+    targets = as_targets(geometry, problem.settings.geometry.lambda_geo, like)
+    config = replace(training, learning_rate=training.learning_rate / 2)
+    train_stage("compact", model, problem, history, config=config, targets=targets)
+
+
+def _check_spread(model: SpliceNet, problem: Problem, history: History, relevance: Mapping[str, Relevance]) -> None:
+    """Raise if a space that the scout found full has ended as a point or a few outliers."""
+    rows = problem.data.train[:: max(1, len(problem.data.train) // _MOST_ROWS)]
+    latents = encode_rows(model, problem.data.views, rows).spaces()
+    for space in model.spaces:
+        if relevance[space].share > 0 and is_collapsed(latents[space].cpu().numpy()):
+            raise TrainingDivergedError("compact", len(history), f"latent space {space}", history, snapshot(model))
+
+
+def _explain_geometry(geometry: Mapping[str, SpaceGeometry]) -> dict[str, Choice]:
+    return {
+        f"n_neighbors/{space}": Choice(
+            found.n_neighbors if found.n_neighbors is not None else "own distance",
+            f"the smallest connected graph; anchors differ by {found.disagreement:.1%} of the mean distance",
+        )
+        for space, found in geometry.items()
+    }

@@ -1,0 +1,107 @@
+"""How many dimensions each space has: the evidence, the number, and whether the evidence is weak."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from viewsplice._types import Array
+from viewsplice.geometry.targets import SpaceGeometry
+from viewsplice.metrics import saturation
+from viewsplice.recipes.problem import Choice
+from viewsplice.recipes.relevance import Relevance
+from viewsplice.views import arrow, endpoints, is_arrow
+
+# A shared space exists if shuffled pairs rebuild its view as well in at most this fraction of cases, and if it carries
+# at least this fraction of its view's variance; ...
+_P_SHARED, _LEAST_SHARED = 0.01, 0.005
+# ... a private one if it carries at least this fraction.
+_LEAST_PRIVATE = 0.01
+# Eigenvalues below this fraction of the first do not count as dimensions.
+_LEAST_EIGENVALUE = 0.05
+# Evidence is weak where the coordinates tell less than this of the held-out points.
+_LEAST_TOLD = 0.5
+
+
+def choose_widths(
+    asked: Mapping[str, int | None],
+    geometry: Mapping[str, SpaceGeometry],
+    relevance: Mapping[str, Relevance],
+) -> dict[str, Choice]:
+    """Return the width of every space that was asked to be found, with its evidence in words.
+
+    Both directions of a pair of views get the larger of their two widths: they are two estimates of one thing.
+    """
+    found = {
+        space: _width(space, geometry[space], relevance[space]) if space in geometry else _absent(space, relevance)
+        for space, width in asked.items()
+        if width is None
+    }
+    for space in [name for name in found if is_arrow(name)]:
+        source, target = endpoints(space)
+        back = arrow(target, source)
+        if back in found and int(found[back].value) > int(found[space].value):
+            reason = f"as many as {back}, of which it is the other direction ({found[space].reason})"
+            found[space] = Choice(found[back].value, reason, is_weak=True)
+    return _decodable(found, asked)
+
+
+def spectral_dimension(spectrum: Array) -> int:
+    """Return how many eigenvalues stand out: above 5 % of the first, and above the size of the most negative one.
+
+    Negative eigenvalues tell how far distances are from those of any flat space; positive ones of that size tell no
+    more. A ring has 1, 1, 1/9, 1/9, ... and -1/4: two dimensions.
+    """
+    floor = max(_LEAST_EIGENVALUE * float(spectrum[0]), -float(spectrum[-1]))
+    return int((spectrum > floor).sum())
+
+
+def _width(space: str, geometry: SpaceGeometry, relevance: Relevance) -> Choice:
+    if not _is_there(space, relevance) or not geometry.geodesics.any():
+        return _absent(space, {space: relevance})
+    curve, spectrum = geometry.curve, geometry.spectrum
+    width = max(1, saturation(range(len(curve)), list(curve), [0.0] * len(curve)))
+    stands_out = spectral_dimension(spectrum)
+    told = ", ".join(f"{w}: {curve[w]:.3f}" for w in range(1, min(len(curve), width + 3)))
+    relative = ", ".join(f"{value:.3f}" for value in spectrum[: width + 2] / spectrum[0])
+    doubts = []
+    if stands_out != width:
+        doubts.append(f"{stands_out} eigenvalues stand out")
+    if width == len(curve) - 1:
+        doubts.append("no larger width was examined")
+    if not relevance.is_held_out:
+        doubts.append("too few held-out rows to judge by, so training rows were")
+    if curve[width] < _LEAST_TOLD:
+        doubts.append(f"these coordinates tell only {curve[width]:.0%} of held-out points")
+    reason = f"held-out R² by width {told}; spectrum {relative}; carries {_percent(relevance)} of its view's variance"
+    if doubts:
+        reason += "; weak evidence: " + ", ".join(doubts)
+    return Choice(width, reason, is_weak=bool(doubts))
+
+
+def _is_there(space: str, relevance: Relevance) -> bool:
+    if is_arrow(space):
+        return relevance.p_value <= _P_SHARED and relevance.share >= _LEAST_SHARED
+    return relevance.share >= _LEAST_PRIVATE
+
+
+def _absent(space: str, relevance: Mapping[str, Relevance]) -> Choice:
+    found = relevance.get(space, Relevance(0.0, 1.0))
+    if is_arrow(space):
+        what = f"p = {found.p_value:.2g} against shuffled pairs, {_percent(found)} of its view's variance"
+        return Choice(0, f"nothing shared found: {what}")
+    return Choice(0, f"nothing private found: it would carry {_percent(found)} of its view's variance")
+
+
+def _percent(relevance: Relevance) -> str:
+    return f"{100 * max(0.0, relevance.share):.1f} %"
+
+
+def _decodable(found: dict[str, Choice], asked: Mapping[str, int | None]) -> dict[str, Choice]:
+    """Give a view that nothing would rebuild one private dimension, and say so."""
+    widths = {space: int(found[space].value) if space in found else int(width or 0) for space, width in asked.items()}
+    for view in [name for name in found if not is_arrow(name)]:
+        incoming = [width for name, width in widths.items() if is_arrow(name) and endpoints(name)[1] == view]
+        if widths[view] == 0 and not any(incoming):
+            reason = f"one, since nothing else would rebuild the view ({found[view].reason})"
+            found[view] = Choice(1, reason, is_weak=True)
+    return found

@@ -1,0 +1,131 @@
+"""Complete settings of recipe "auto" as functions of the rows and widths, and what is said about them."""
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from viewsplice import ConvNetworks, GeometryConfig, MLPNetworks, ResidualNetworks, TrainConfig
+from viewsplice.recipes import choose_settings
+from viewsplice.recipes.settings import auto_geometry, auto_networks, auto_training, explain_settings
+
+OPEN = {"A": None, "B": None, "A->B": None, "B->A": None}
+
+
+def settings(n_rows=1000, widths=OPEN, networks=None, training=None, geometry="default", recipe="auto"):
+    return choose_settings(recipe, networks, training, geometry, n_rows=n_rows, widths=widths)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "epochs"),
+    # 20 sqrt(12000 / n), between 8 and 40.
+    [(20, 40), (2999, 40), (3000, 40), (5333, 30), (12_000, 20), (48_000, 10), (75_000, 8), (10_000_000, 8)],
+)
+def test_epochs_by_rows(n_rows, epochs):
+    found = settings(n_rows).training
+    assert (found.epochs, found.scout_epochs) == (epochs, epochs)
+    assert found.patience == max(3, epochs // 4)
+    assert found.regression_epochs == max(2, epochs // 5)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "batch_size"),
+    # A sixteenth of the rows, as a power of two between 32 and 256, and at most half of the rows.
+    [(4, 2), (20, 10), (63, 31), (100, 32), (1000, 64), (2000, 128), (4096, 256), (1_000_000, 256)],
+)
+def test_batches_by_rows(n_rows, batch_size):
+    assert settings(n_rows).training.batch_size == batch_size
+
+
+@pytest.mark.parametrize(("n_rows", "n_landmarks"), [(8, 2), (40, 10), (400, 50), (4000, 200), (100_000, 300)])
+def test_landmarks_by_rows(n_rows, n_landmarks):
+    found = settings(n_rows).geometry
+    assert found.n_landmarks == n_landmarks
+    assert found.n_neighbors == min(16, n_rows // 4)
+    assert found.smoothing == min(12, n_rows // 200)
+    assert found.max_points == max(8000, 4 * n_landmarks)
+    assert (found.grow_by, found.n_anchors) == (1, 3)
+    assert found.lambda_geo == settings(1000).geometry.lambda_geo  # one constant, whatever the data
+
+
+@pytest.mark.parametrize("n_rows", [4, 5, 10, 33, 100, 999])
+def test_settings_never_need_more_rows_than_nine_tenths_of_them(n_rows):
+    found = settings(n_rows)
+    n_train = n_rows - max(1, round(0.1 * n_rows))
+    assert found.training.batch_size <= n_train
+    assert found.geometry.n_landmarks <= n_train
+    assert found.geometry.n_neighbors + 1 <= n_train
+
+
+def test_wide_spaces_have_more_landmarks_and_a_wider_scout():
+    widths = {"A": 7, "B": None, "A->B": 80, "B->A": 3}
+    assert auto_geometry(2_000, widths).n_landmarks == 160
+    assert auto_geometry(10_000, widths).n_landmarks == 300
+    training = auto_training(10_000, widths, auto_networks())
+    assert (training.scout_shared, training.scout_private) == (80, 14)
+    narrow = auto_training(10_000, {"A": 1, "B": 0, "A->B": 2, "B->A": 2}, auto_networks())
+    assert (narrow.scout_shared, narrow.scout_private) == (16, 4)
+
+
+def test_principal_axes_for_flat_networks_only():
+    assert settings().training.retained_variance == 0.995
+    assert settings(networks=MLPNetworks((8,))).training.retained_variance == 0.995
+    assert settings(networks=ConvNetworks()).training.retained_variance == 1.0
+    given = TrainConfig(retained_variance=0.9)
+    assert settings(networks=ConvNetworks(), training=given).training.retained_variance == 0.9
+
+
+def test_everything_is_complete_and_what_is_given_stays():
+    mine, shape = TrainConfig(epochs=3, steps="alternating"), GeometryConfig(n_landmarks=7)
+    found = settings(training=mine, geometry=shape)
+    assert None not in asdict(found.training).values()
+    assert [name for name, value in asdict(found.geometry).items() if value is None] == ["distance"]
+    assert (found.training.epochs, found.training.steps) == (3, "alternating")
+    assert found.geometry.n_landmarks == 7
+    assert isinstance(found.networks, ResidualNetworks)
+    assert found.networks.n_frequencies > 0
+    assert settings(geometry=None).geometry is None
+
+
+def test_the_papers_settings_do_not_depend_on_the_data():
+    few, many = (settings(n, recipe="paper") for n in (100, 100_000))
+    assert few == many
+    assert few.training == TrainConfig.paper()
+    assert few.geometry == GeometryConfig.paper()
+    assert few.networks == MLPNetworks.paper()
+    assert (few.training.warmup, few.training.steps, few.training.retained_variance) == (0.0, "alternating", 1.0)
+    assert (few.geometry.n_anchors, few.geometry.max_points) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "message"),
+    [
+        ({"recipe": "fast"}, ValueError, "recipe is 'fast'; expected 'auto' or 'paper'"),
+        ({"geometry": "none"}, ValueError, "geometry is 'none'; expected a GeometryConfig, 'default', or None"),
+        ({"geometry": 5}, TypeError, "geometry is 5; expected a GeometryConfig"),
+        ({"networks": "mlp"}, TypeError, "networks is 'mlp'; expected MLPNetworks or the like"),
+        ({"training": {}}, TypeError, "training is {}; expected a TrainConfig or None"),
+    ],
+)
+def test_settings_that_cannot_be(changes, kind, message):
+    with pytest.raises(kind, match=message):
+        settings(**changes)
+
+
+def test_choices_hold_the_values_that_are_used():
+    found = settings(2000)
+    choices = explain_settings(found, 2000)
+    assert {name: choice.value for name, choice in choices.items()} == {
+        "batch_size": 128,
+        "learning_rate": found.training.learning_rate,
+        "epochs": found.training.epochs,
+        "scout_shared": 16,
+        "scout_private": 4,
+        "smoothing": 10,
+        "n_landmarks": 100,
+        "n_anchors": 3,
+        "max_points": 8000,
+        "lambda_geo": found.geometry.lambda_geo,
+    }
+    assert all(choice.reason and not choice.is_weak for choice in choices.values())
+    assert "2,000 rows" in choices["batch_size"].reason
+    assert set(explain_settings(replace(found, geometry=None), 2000)) == {"batch_size", "learning_rate", "epochs"}
