@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
-from viewsplice.trust import probe_leaks
 
 from benchmarks.auto import training_views
 from viewsplice import SPLICE
@@ -34,6 +33,7 @@ from viewsplice.metrics import (
     reconstruction_r2,
     variance_explained_by_angle,
 )
+from viewsplice.trust import probe_leaks
 from viewsplice.views import is_arrow
 
 _N_RING_POINTS = 500
