@@ -1,6 +1,6 @@
 """What recipe "auto" finds where the truth is known: ``python -m benchmarks.accuracy NAME ... [--seeds 0,1,2]``.
 
-Test rows are touched once, by the metrics. Results are merged into one JSON file, one entry per data set and seed.
+Fits never see test rows; the metrics do. Results are merged into one JSON file, one entry per data set and seed.
 """
 
 from __future__ import annotations
