@@ -195,7 +195,7 @@ def test_scaling_the_latents_of_one_space_leaves_all_others(networks):
     x = rows(model)
     before = model.encode(x).spaces()
     for space, factor in (("A", 0.25), ("B->A", 3.0)):
-        assert model.scale_latents(space, factor)
+        model.scale_latents(space, factor)
     after = model.encode(x).spaces()
     factors = {"A": 0.25, "B": 1.0, "A->B": 1.0, "B->A": 3.0}
     for space, z in after.items():
@@ -206,5 +206,5 @@ def test_latents_that_no_linear_layer_makes_are_not_scaled():
     model = make()
     model.private_encoders["A"].append(torch.nn.Tanh())
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    assert not model.scale_latents("A", 2.0)
+    model.scale_latents("A", 2.0)
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())

@@ -52,7 +52,7 @@ class TrainConfig:
         in which it first rises.
     steps
         ``"alternating"``: every batch takes a reconstruction step and then a disentangling step, as in the paper.
-        ``"joint"``: one step on the sum of both, which costs a third less.
+        ``"joint"``: one step on the sum of both, which encodes it once instead of twice.
     input_noise
         Variance of noise added to what the encoders see in training, as a fraction of the view's variance. It falls
         with the learning rate, so that a stage ends without.
@@ -187,7 +187,7 @@ class GeometryConfig:
     n_landmarks
         Points from which distances to all others are computed.
     n_anchors
-        Rows at which the other spaces are held; distances are averaged over them. One is drawn at random, as in the
+        Rows at which the other spaces are held; the median over them is taken. One is drawn at random, as in the
         paper; several are medoids of the latent space.
     max_points
         Rows on which distances are estimated at most; the others are embedded through these (0: all rows).

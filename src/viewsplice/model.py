@@ -150,16 +150,14 @@ class SpliceNet(nn.Module):
         }
         self.load_state_dict({**own, **learnt})
 
-    def scale_latents(self, space: str, factor: float) -> bool:
-        """Multiply the latents of one space; False if its encoder does not end in a linear layer."""
+    def scale_latents(self, space: str, factor: float) -> None:
+        """Multiply the latents of one space, where its encoder ends in a linear layer; others stay as they are."""
         encoders = self.shared_encoders if space in self.shared_spaces else self.private_encoders
         last = list(encoders[space].modules())[-1]
-        if not isinstance(last, nn.Linear):
-            return False
-        with torch.no_grad():
-            for parameter in last.parameters():
-                parameter.mul_(factor)
-        return True
+        if isinstance(last, nn.Linear):
+            with torch.no_grad():
+                for parameter in last.parameters():
+                    parameter.mul_(factor)
 
     def private_parameters(self) -> list[nn.Parameter]:
         """Return the parameters of the private encoders: what disentangling trains."""

@@ -18,14 +18,14 @@ from dataclasses import replace
 
 from viewsplice._types import Networks
 from viewsplice.exceptions import TrainingDivergedError
-from viewsplice.geometry.targets import SpaceGeometry, as_coordinates, as_targets, encode_rows, estimate_geometry
+from viewsplice.geometry.targets import SpaceGeometry, as_coordinates, as_targets, encode_rows
 from viewsplice.metrics import is_collapsed
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ResidualNetworks
 from viewsplice.recipes.problem import Choice, Problem, Solution
 from viewsplice.recipes.relevance import Relevance, relevances
 from viewsplice.recipes.settings import explain_settings
-from viewsplice.recipes.stages import new_model, train_regression, train_stage
+from viewsplice.recipes.stages import measure_geometry, new_model, train_regression, train_stage
 from viewsplice.recipes.widths import choose_widths
 from viewsplice.training.loop import History, snapshot
 from viewsplice.views import is_arrow
@@ -45,7 +45,7 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     scout = new_model(problem, scout_widths(problem), _scout_networks(settings.networks), name="scout")
     train_stage("scout", scout, problem, history, config=replace(training, epochs=training.scout_epochs))
     relevance = relevances(scout, problem.data, problem.seed)
-    geometry = _geometry(scout, problem)
+    geometry = measure_geometry(scout, problem, settings.geometry)
     found = choose_widths(problem.widths, geometry, relevance)
     widths = {space: width if width is not None else int(found[space].value) for space, width in problem.widths.items()}
     geometry = {space: geometry[space] for space, width in widths.items() if width and space in geometry}
@@ -71,21 +71,6 @@ def scout_widths(problem: Problem) -> dict[str, int]:
 def _scout_networks(networks: Networks) -> Networks:
     """Return the same networks without Fourier features: wide latents vary slowly, and are not yet of unit variance."""
     return replace(networks, n_frequencies=0) if isinstance(networks, ResidualNetworks) else networks
-
-
-def _geometry(scout: SpliceNet, problem: Problem) -> dict[str, SpaceGeometry]:
-    settings = problem.settings
-    assert settings.geometry is not None
-    return estimate_geometry(
-        scout,
-        problem.data.views,
-        problem.data.train,
-        settings.geometry,
-        spaces=scout.spaces,
-        scales=problem.scales,
-        loss_scale=settings.training.loss_scale,
-        seed=problem.seed,
-    )
 
 
 def _train_compact(model: SpliceNet, problem: Problem, history: History, geometry: Mapping[str, SpaceGeometry]) -> None:

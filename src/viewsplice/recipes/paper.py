@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from viewsplice.geometry.targets import as_targets, estimate_geometry
+from viewsplice.geometry.targets import as_targets
 from viewsplice.recipes.problem import Problem, Solution
-from viewsplice.recipes.stages import new_model, train_stage
+from viewsplice.recipes.stages import measure_geometry, new_model, train_stage
 from viewsplice.training.loop import History
 
 
@@ -16,16 +16,7 @@ def solve_paper(problem: Problem, history: History) -> Solution:
     train_stage("disentangle", model, problem, history)
     if settings.geometry is None:
         return Solution(model, {}, history)
-    geometry = estimate_geometry(
-        model,
-        problem.data.views,
-        problem.data.train,
-        settings.geometry,
-        spaces=model.spaces,
-        scales=problem.scales,
-        loss_scale=settings.training.loss_scale,
-        seed=problem.seed,
-    )
+    geometry = measure_geometry(model, problem, settings.geometry)
     targets = as_targets(geometry, settings.geometry.lambda_geo, next(iter(problem.data.views.values())))
     train_stage("geometry", model, problem, history, targets=targets)
     return Solution(model, geometry, history)

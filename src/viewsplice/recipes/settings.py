@@ -129,7 +129,7 @@ def explain_settings(settings: Settings, n_rows: int) -> dict[str, Choice]:
             "scout_private": Choice(training.scout_private, "over-complete: geometry, not this width, decides"),
             "smoothing": Choice(geometry.smoothing, "neighbors that each decoded point is averaged with"),
             "n_landmarks": Choice(geometry.n_landmarks, "a twentieth of the rows, 50 to 300, twice the widest space"),
-            "n_anchors": Choice(geometry.n_anchors, "medoids of the latent space; distances are averaged over them"),
+            "n_anchors": Choice(geometry.n_anchors, "medoids of the latent space; medians over them count"),
             "max_points": Choice(
                 geometry.max_points, "rows that carry the geodesics; others are embedded through them"
             ),

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from viewsplice._random import derive_seed, torch_generator
 from viewsplice._types import Networks
-from viewsplice.config import TrainConfig
-from viewsplice.geometry.targets import GeometryTargets
+from viewsplice.config import GeometryConfig, TrainConfig
+from viewsplice.geometry.targets import GeometryTargets, SpaceGeometry, estimate_geometry
 from viewsplice.model import SpliceNet
 from viewsplice.recipes.problem import Problem
 from viewsplice.training.alternating import AlternatingEpoch
@@ -33,6 +33,20 @@ def new_model(problem: Problem, widths: Mapping[str, int], networks: Networks, *
         scale_free=problem.settings.recipe == "auto",
     )
     return model.to(like)
+
+
+def measure_geometry(model: SpliceNet, problem: Problem, config: GeometryConfig) -> dict[str, SpaceGeometry]:
+    """Return distances along the submanifolds of a trained model's spaces, on the training rows."""
+    return estimate_geometry(
+        model,
+        problem.data.views,
+        problem.data.train,
+        config,
+        spaces=model.spaces,
+        scales=problem.scales,
+        loss_scale=problem.settings.training.loss_scale,
+        seed=problem.seed,
+    )
 
 
 def train_stage(

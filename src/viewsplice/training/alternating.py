@@ -134,9 +134,9 @@ class AlternatingEpoch:
 
     def _noisy(self, batch: TensorViews) -> TensorViews | None:
         """Return a batch with noise, as much less as the learning rate has fallen; None if there is none."""
-        rate = self.autoencoder_optimizer.param_groups[0]["lr"] / self.config.learning_rate
         if self.config.input_noise == 0:
             return None
+        rate = self.autoencoder_optimizer.param_groups[0]["lr"] / self.config.learning_rate
         noisy = {}
         for name, x in sorted(batch.items()):  # the same noise whatever the order of the views
             noise = torch.randn(x.shape, generator=self.generator).to(x)
