@@ -37,7 +37,10 @@ ONLY: dict[str, tuple[str, ...]] = {
     "losses": ("torch",),
     # Functions of arrays, so that they serve baselines and other packages.
     "metrics": ("numpy", "scipy", "sklearn", *(f"viewsplice.{name}" for name, layer in LAYERS.items() if layer == 0)),
-    "datasets": ("numpy", "scipy", "sklearn", *(f"viewsplice.{name}" for name, layer in LAYERS.items() if layer == 0)),
+    "datasets": (
+        *("numpy", "scipy", "sklearn", "PIL", "viewsplice.io"),
+        *(f"viewsplice.{name}" for name, layer in LAYERS.items() if layer == 0),
+    ),
 }
 
 # The only importers of an optional dependency that must not creep into the core.

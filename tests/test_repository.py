@@ -104,7 +104,7 @@ def test_imports_are_declared() -> None:
                 imported |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 imported.add(str(node.module).split(".")[0])
-    known = {"sklearn": "scikit-learn"}
+    known = {"sklearn": "scikit-learn", "PIL": "pillow"}
     needed = {known.get(name, name) for name in imported - sys.stdlib_module_names - {"viewsplice"}}
     core = requirement_names(PROJECT["dependencies"])
     # pandas only turns latents into a table, for users who have it.

@@ -45,6 +45,20 @@ def test_rows_take_the_same_rows_of_everything() -> None:
     assert part.details is details
 
 
+def test_covariates_follow_the_rows_and_are_no_factors() -> None:
+    data = make(covariates={"time": np.arange(4.0) * 2, "label": np.array(["a", "b", "c", "d"])})
+    part = data.rows("train")
+    np.testing.assert_array_equal(part.covariates["time"], [0, 6])
+    np.testing.assert_array_equal(part.covariates["label"], ["a", "d"])
+    assert list(data.factors()) == ["x", "B/position"]
+    assert make().covariates == {}
+
+
+def test_covariates_of_wrong_length_raise() -> None:
+    with pytest.raises(ValueError, match=r"covariate 'time' has shape \(3,\); expected one value per row: \(4,\)"):
+        make(covariates={"time": np.zeros(3)})
+
+
 def test_groups_reach_the_views_and_come_from_them() -> None:
     groups = np.array([0, 1, 2, 0])
     np.testing.assert_array_equal(make(groups=groups).views.groups, groups)

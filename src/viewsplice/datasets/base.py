@@ -31,6 +31,9 @@ class MultiViewData:
         Row indices by part ("train", "validation", "test"): disjoint, together all rows.
     details
         What else is known and does not belong to rows, such as receptive fields.
+    covariates
+        What was measured of each row besides the views, each (n,), such as a stimulus or a time. Whether it is shared
+        or private, or in the views at all, is not known: it is not among `factors`.
 
     Examples
     --------
@@ -46,16 +49,18 @@ class MultiViewData:
     groups: Array | None
     split: Mapping[str, Array]
     details: Mapping[str, Array] = field(default_factory=dict)
+    covariates: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         unknown = [view for view in self.private if view not in self.views]
         if unknown:
             raise ValueError(f"private factors name the views {unknown}; expected some of {list(self.views.names)}")
-        for name, values in self.factors().items():
-            if np.shape(values) != (len(self),):
-                raise ValueError(
-                    f"factor {name!r} has shape {np.shape(values)}; expected one value per row: ({len(self)},)"
-                )
+        for kind, of_rows in (("factor", self.factors()), ("covariate", self.covariates)):
+            for name, values in of_rows.items():
+                if np.shape(values) != (len(self),):
+                    raise ValueError(
+                        f"{kind} {name!r} has shape {np.shape(values)}; expected one value per row: ({len(self)},)"
+                    )
         rows = np.concatenate([np.empty(0, dtype=np.intp), *self.split.values()])
         if not np.array_equal(np.sort(rows), np.arange(len(self))):
             raise ValueError(
@@ -95,6 +100,7 @@ class MultiViewData:
             groups=None if self.groups is None else self.groups[index],
             split={part: np.arange(len(index))},
             details=self.details,
+            covariates={name: values[index] for name, values in self.covariates.items()},
         )
 
 
