@@ -59,6 +59,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "100 neighbors, the paper's first k": {"geometry": GeometryConfig(n_neighbors=100)},
     "no smoothing of decoded points": {"geometry": GeometryConfig(smoothing=0)},
+    "Adam remembers 1,000 steps (beta2 = 0.999)": {"training": TrainConfig(beta2=0.999)},
     "no input noise": {"training": TrainConfig(input_noise=0.0)},
     "no geometric loss (regression only)": {"geometry": GeometryConfig(lambda_geo=0.0)},
     "measurement of latents as they are": {"patch": raw_measurement},

@@ -45,8 +45,9 @@ class TrainConfig:
         Passes over the training rows of one stage.
     batch_size
         Rows per step; the tail is spread over the other batches, so none is smaller.
-    learning_rate, weight_decay
-        Of AdamW, for the autoencoders and for the measurement networks.
+    learning_rate, weight_decay, beta2
+        Of AdamW, for the autoencoders and for the measurement networks. The fewer the steps, the shorter Adam's memory
+        of squared gradients must be: 1 / (1 - beta2) steps.
     schedule, final_learning_rate, warmup
         Decay of the autoencoders' learning rate over a stage, the fraction it ends at, and the fraction of the stage
         in which it first rises.
@@ -88,6 +89,7 @@ class TrainConfig:
     batch_size: int = RECIPE
     learning_rate: float = RECIPE
     weight_decay: float = RECIPE
+    beta2: float = RECIPE
     schedule: Schedule = RECIPE
     final_learning_rate: float = RECIPE
     warmup: float = RECIPE
@@ -120,6 +122,7 @@ class TrainConfig:
             check_number(name, getattr(self, name), low=0, integer=True)
         check_number("learning_rate", self.learning_rate, low=0, open_low=True)
         check_number("weight_decay", self.weight_decay, low=0)
+        check_number("beta2", self.beta2, low=0, high=0.9999)
         check_number("final_learning_rate", self.final_learning_rate, low=0, high=1)
         check_number("input_noise", self.input_noise, low=0)
         check_number("warmup", self.warmup, low=0, high=1)
@@ -141,6 +144,7 @@ class TrainConfig:
         return cls(
             **_TRAINING_SETS[experiment],
             weight_decay=1e-3,
+            beta2=0.999,
             schedule="linear",
             final_learning_rate=0.01,
             warmup=0.0,

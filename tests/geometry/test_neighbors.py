@@ -150,7 +150,9 @@ def test_distances_survive_a_large_offset() -> None:
     np.testing.assert_allclose(shifted, neighbor_graph(points, n_neighbors=6).weights.toarray(), rtol=1e-9)
 
 
-def test_leaving_out_empty_axes_keeps_distances() -> None:
+@pytest.mark.parametrize("small_cloud", [0, 2**24], ids=["made twice", "kept"])
+def test_leaving_out_empty_axes_keeps_distances(monkeypatch: pytest.MonkeyPatch, small_cloud: int) -> None:
+    monkeypatch.setattr(neighbors, "_SMALL_CLOUD", small_cloud)
     rng = np.random.default_rng(4)
     basis, _ = np.linalg.qr(rng.normal(size=(40, 40)))
     spreads = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1e-4])  # the last axis is thin, not empty

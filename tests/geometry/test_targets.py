@@ -136,6 +136,31 @@ def test_distances_are_averaged_over_anchors_and_their_disagreement_is_told(view
     assert estimate_bent(views, torch.ones(40), n_anchors=3).disagreement == pytest.approx(0.0, abs=1e-6)
 
 
+def test_a_space_that_rebuilds_its_view_alone_is_decoded_at_one_anchor(views):
+    class Counting(Line):
+        def __init__(self):
+            self.decoded = {"A": 0, "B": 0}
+
+        def decode_view(self, view, latents):
+            self.decoded[view] += 1
+            return super().decode_view("A", latents) if view == "A" else latents.shared["A->B"] * torch.ones(1, 3)
+
+        def encode(self, views):
+            latents = super().encode(views)
+            return Latents(private=latents.private, shared={**latents.shared, "A->B": views["A"][:, :1]})
+
+    def count(n_anchors):
+        model, config = Counting(), GeometryConfig(n_anchors=n_anchors).resolve(CONFIG)
+        settings = {"scales": {"A": 0.5, "B": 1.0}, "loss_scale": "fraction", "seed": 0}
+        estimate_geometry(model, views, torch.arange(10, 40), config, spaces=("A", "A->B"), **settings)
+        return model.decoded
+
+    # View A has its private and a shared space, B a shared one alone.
+    one, three = count(1), count(3)
+    assert three["A"] > one["A"]
+    assert three["B"] == one["B"] > 0
+
+
 def test_rows_beyond_max_points_are_reached_through_the_others(views):
     config = GeometryConfig(n_neighbors=2, grow_by=1, n_landmarks=5, max_points=20).resolve(CONFIG)
     found, whole = estimate(views, config=config)["A"], estimate(views)["A"]

@@ -17,26 +17,38 @@ def settings(n_rows=1000, widths=OPEN, networks=None, training=None, geometry="d
 
 @pytest.mark.parametrize(
     ("n_rows", "epochs"),
-    # 20 sqrt(12000 / n), between 8 and 40.
-    [(20, 40), (2999, 40), (3000, 40), (5333, 30), (12_000, 20), (48_000, 10), (75_000, 8), (10_000_000, 8)],
+    # 17 (12000 / n)^(1/4), between 8 and 40.
+    [(20, 40), (750, 34), (12_000, 17), (60_000, 11), (192_000, 8), (10_000_000, 8)],
 )
 def test_epochs_by_rows(n_rows, epochs):
     found = settings(n_rows).training
-    assert (found.epochs, found.scout_epochs) == (epochs, epochs)
+    assert (found.epochs, found.scout_epochs) == (round(0.75 * epochs), epochs)
     assert found.patience == max(3, epochs // 4)
-    assert found.regression_epochs == max(2, epochs // 5)
+    assert found.regression_epochs == round(epochs / 2)
 
 
 @pytest.mark.parametrize(
     ("n_rows", "batch_size"),
-    # A sixteenth of the rows, as a power of two between 32 and 256, and at most half of the rows.
-    [(4, 2), (20, 10), (63, 31), (100, 32), (1000, 64), (2000, 128), (4096, 256), (1_000_000, 256)],
+    # A fortieth of the rows, as a power of two between 32 and 256, and at most half of the rows.
+    [(4, 2), (20, 10), (63, 31), (100, 32), (1000, 32), (2500, 64), (5000, 128), (10_240, 256), (1_000_000, 256)],
 )
 def test_batches_by_rows(n_rows, batch_size):
     assert settings(n_rows).training.batch_size == batch_size
 
 
-@pytest.mark.parametrize(("n_rows", "n_landmarks"), [(8, 2), (40, 10), (400, 50), (4000, 200), (100_000, 300)])
+@pytest.mark.parametrize(
+    ("n_rows", "rate", "beta2"),
+    # 480, 992 and 2574 steps: 0.004 sqrt(800 / steps) and 1 - 40 / steps, within their bounds.
+    [(400, 0.004, 0.916667), (1000, 0.0035921, 0.959677), (60_000, 0.00223, 0.98446), (10_000_000, 0.001, 0.999)],
+)
+def test_rate_and_memory_by_steps(n_rows, rate, beta2):
+    found = settings(n_rows).training
+    assert (found.learning_rate, found.beta2) == pytest.approx((rate, beta2), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_landmarks"), [(8, 2), (40, 10), (400, 50), (2000, 100), (4000, 160), (100_000, 160)]
+)
 def test_landmarks_by_rows(n_rows, n_landmarks):
     found = settings(n_rows).geometry
     assert found.n_landmarks == n_landmarks
@@ -60,6 +72,7 @@ def test_wide_spaces_have_more_landmarks_and_a_wider_scout():
     widths = {"A": 7, "B": None, "A->B": 80, "B->A": 3}
     assert auto_geometry(2_000, widths).n_landmarks == 160
     assert auto_geometry(10_000, widths).n_landmarks == 300
+    assert auto_geometry(10_000, {"A": 20, "B": 0, "A->B": 2, "B->A": 2}).n_landmarks == 200
     training = auto_training(10_000, widths, auto_networks())
     assert (training.scout_shared, training.scout_private) == (80, 14)
     narrow = auto_training(10_000, {"A": 1, "B": 0, "A->B": 2, "B->A": 2}, auto_networks())
@@ -115,7 +128,7 @@ def test_choices_hold_the_values_that_are_used():
     found = settings(2000)
     choices = explain_settings(found, 2000)
     assert {name: choice.value for name, choice in choices.items()} == {
-        "batch_size": 128,
+        "batch_size": 64,
         "learning_rate": found.training.learning_rate,
         "epochs": found.training.epochs,
         "scout_shared": 16,

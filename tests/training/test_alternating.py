@@ -11,7 +11,7 @@ from viewsplice.config import TrainConfig
 from viewsplice.geometry.targets import GeometryTargets
 from viewsplice.model import SpliceNet
 from viewsplice.networks import MLPNetworks
-from viewsplice.training.alternating import AlternatingEpoch, TrainingData, set_learning_rate, shuffled_batches
+from viewsplice.training.alternating import AlternatingEpoch, TrainingData, adamw, set_learning_rate, shuffled_batches
 from viewsplice.training.objectives import autoencoding, disentangling, measurement
 
 CONFIG = TrainConfig(
@@ -201,6 +201,12 @@ def test_a_warm_up_rises_from_almost_nothing_and_multiplies_the_schedule():
     assert rates == pytest.approx([2.0 * 0.002, 2.0 * 0.252, 2.0 * 0.502, 2.0, 2.0])
     assert rate_at(1, warmup=0.5, schedule="linear") == pytest.approx(1.55 * 0.502)
     assert rate_at(0, warmup=1.0, schedule="constant") > 0
+
+
+def test_both_optimizers_have_the_configured_memory():
+    config = replace(TrainConfig.paper(), learning_rate=0.1, weight_decay=0.2, beta2=0.7)
+    (group,) = adamw([torch.nn.Parameter(torch.zeros(2))], config).param_groups
+    assert (group["lr"], group["weight_decay"], group["betas"]) == (0.1, 0.2, (0.9, 0.7))
 
 
 def test_every_step_has_its_own_rate(monkeypatch):

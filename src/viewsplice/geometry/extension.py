@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from viewsplice._types import Array
 
@@ -39,24 +41,30 @@ def extend_distances(distances: Array, known: Array, blocks: Iterable[Array], *,
     nodes = torch.from_numpy(np.ascontiguousarray((known - origin) @ axes, dtype=np.float32))
     squares = nodes.square().sum(dim=1)
     n_links = min(N_LINKS, len(known))
+    by_point = torch.from_numpy(np.ascontiguousarray(distances.T))  # (n_known, n_landmarks): one row per link
+    ends = torch.from_numpy(known)
     parts = []
     for block in blocks:
         for rows in np.array_split(block, max(1, len(block) // _BLOCK_ROWS)):
             seen = torch.from_numpy(np.ascontiguousarray((rows - origin) @ axes, dtype=np.float32))
-            links = torch.addmm(squares, seen, nodes.T, alpha=-2.0).topk(n_links, dim=1, largest=False).indices.numpy()
-            parts.append(_through(distances, known, rows, links, add_links))
-    return np.concatenate(parts, axis=1)
+            links = torch.addmm(squares, seen, nodes.T, alpha=-2.0).topk(n_links, dim=1, largest=False).indices
+            lengths = _lengths(ends, torch.from_numpy(rows), links) if add_links else None
+            parts.append(_through(by_point, links, lengths).numpy())
+    return np.concatenate(parts).T
 
 
-def _through(distances: Array, known: Array, rows: Array, links: Array, add_links: bool) -> Array:
-    """Return distances (n_landmarks, rows) through the linked points, (rows, n_links) of them."""
-    if not add_links:
-        return np.asarray(distances[:, links].mean(axis=2))
-    found = np.full((len(distances), len(rows)), np.inf, dtype=distances.dtype)
-    for ends in links.T:
-        lengths = np.sqrt(((rows - known[ends]) ** 2).sum(axis=1))
-        np.minimum(found, distances[:, ends] + lengths, out=found)
-    return found
+def _lengths(known: Tensor, rows: Tensor, links: Tensor) -> Tensor:
+    """Return the lengths (rows, n_links) of the links to known points."""
+    return torch.stack([(rows - known[ends]).square().sum(dim=1).sqrt() for ends in links.T], dim=1)
+
+
+def _through(distances: Tensor, links: Tensor, lengths: Tensor | None) -> Tensor:
+    """Return distances (rows, n_landmarks) through the linked points: the shortest way, or the mean without lengths."""
+    if lengths is None:
+        return torch.stack([distances[ends] for ends in links.T]).mean(dim=0)
+    ways = (distances[ends] + length[:, None] for ends, length in zip(links.T, lengths.to(distances).T, strict=True))
+    shortest: Tensor = reduce(torch.minimum, ways)
+    return shortest
 
 
 def _leading_axes(points: Array) -> Array:

@@ -7,6 +7,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from math import ceil
 
@@ -29,6 +30,8 @@ _EMPTY_VARIANCE = 1e-12
 _FAR = 10.0
 # Connectivity is first tried with this many neighbors.
 _FEW = 12
+# A cloud of at most so many numbers (64 MB of float32) is kept rather than made twice.
+_SMALL_CLOUD = 2**24
 # Trees are used up to this many features (scikit-learn's own limit), brute force above.
 _TREE_FEATURES = 15
 
@@ -224,11 +227,12 @@ def without_empty_axes(blocks: Callable[[], Iterator[Array]], n_points: int, n_f
     """Return a cloud that comes in blocks of rows, turned to its principal axes without those that hold no variance.
 
     Decoded points span no more axes than the decoder's last hidden layer is wide; distances stay the same, while
-    search and memory cost as much as there are axes. ``blocks`` is called twice, so that the cloud as a whole never
-    exists.
+    search and memory cost as much as there are axes. For a large cloud ``blocks`` is called twice, so that the cloud as
+    a whole never exists.
     """
-    axes = _occupied_axes(blocks(), n_points, n_features)
-    rows = (block if axes is None else block @ axes.astype(block.dtype) for block in blocks())
+    again = partial(iter, list(blocks())) if n_points * n_features <= _SMALL_CLOUD else blocks
+    axes = _occupied_axes(again(), n_points, n_features)
+    rows = (block if axes is None else block @ axes.astype(block.dtype) for block in again())
     first = next(rows)
     out = np.empty((n_points, first.shape[1]), dtype=first.dtype)
     start = 0

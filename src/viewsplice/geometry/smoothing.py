@@ -25,7 +25,10 @@ def smooth_points(points: Array, n_neighbors: int) -> Array:
     if n_neighbors == 0 or len(points) <= n_neighbors:
         return points
     search = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(points)
-    smoothed = np.empty_like(points)
-    for block in row_blocks(len(points), points.shape[1] * (n_neighbors + 1)):
-        smoothed[block] = points[search.kneighbors(points[block], return_distance=False)].mean(axis=1)
+    blocks = row_blocks(*points.shape)
+    nearest = np.concatenate([search.kneighbors(points[block], return_distance=False) for block in blocks])
+    smoothed = np.zeros_like(points)
+    for column in nearest.T:  # one neighbor of every point at a time: all at once would be many clouds
+        smoothed += points[column]
+    smoothed /= n_neighbors + 1
     return smoothed

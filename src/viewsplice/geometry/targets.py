@@ -125,20 +125,23 @@ def estimate_geometry(
     geometry = {}
     for space in spaces:
         view = decoded_view(space)
-        fixed = [latents[int(anchor)] for anchor in anchors]
-        clouds = [_Submanifold(space, model, latents.spaces()[space], row, views[view].shape[1]) for row in fixed]
+        clouds = [
+            _Submanifold(space, model, latents.spaces()[space], latents[int(anchor)], views[view].shape[1])
+            for anchor in (anchors if _has_others(space, latents) else anchors[:1])
+        ]
         found = _measure(clouds, points, landmarks, config)
         mds = landmark_mds(found.distances[:, landmarks], min(_MOST_WIDTHS, latents.spaces()[space].shape[1]))
+        geodesics = found.distances * np.float32(scales[view])
         judged_points = np.concatenate(list(clouds[0].blocks(judged)))
         geometry[space] = SpaceGeometry(
             anchors=row_numbers[anchors],
             landmarks=row_numbers[landmarks],
-            geodesics=(found.distances * scales[view]).astype(np.float32),
+            geodesics=geodesics,
             n_neighbors=found.n_neighbors,
             spectrum=mds.spectrum * scales[view] ** 2,
             curve=reconstruction_by_width(judged_points, mds.transform(found.distances[:, judged])),
             disagreement=found.disagreement,
-            unit=_unit(space, found.distances * scales[view], loss_scale),
+            unit=_unit(space, geodesics, loss_scale),
         )
         del found
     return geometry
@@ -160,6 +163,12 @@ class _Submanifold:
         chosen = torch.from_numpy(rows).to(self.latents.device)
         for chunk in chosen.split(CHUNK_ROWS):
             yield project(self.model, self.latents[chunk], self.space, self.anchor).cpu().numpy()
+
+
+def _has_others(space: str, latents: Latents[Tensor]) -> bool:
+    """Tell whether a space's view is rebuilt from other spaces, too; if not, all anchors show the same points."""
+    view = decoded_view(space)
+    return any(z.shape[1] for name, z in latents.spaces().items() if name != space and decoded_view(name) == view)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +194,7 @@ def _measure(clouds: Sequence[_Submanifold], points: Array, landmarks: Array, co
     if n_rows > len(points):
         others = np.setdiff1d(np.arange(n_rows), points)
         known = np.concatenate(list(clouds[0].blocks(points)))
-        distances = np.empty((len(landmarks), n_rows))
+        distances = np.empty((len(landmarks), n_rows), dtype=middle.dtype)
         distances[:, points] = middle
         distances[:, others] = extend_distances(
             middle, known, clouds[0].blocks(others), add_links=config.distance is None
@@ -197,7 +206,10 @@ def _measure(clouds: Sequence[_Submanifold], points: Array, landmarks: Array, co
 def _distances(
     cloud: _Submanifold, points: Array, landmarks: Array, config: GeometryConfig
 ) -> tuple[Array, int | None]:
-    """Return distances (n_landmarks, n_points) by the configured technique, and the neighbors used, if geodesics."""
+    """Return distances (n_landmarks, n_points) by the configured technique, and the neighbors used, if geodesics.
+
+    float32, as decoded points are: the distances to all rows are the largest thing that a fit keeps.
+    """
     name = f"latent space {cloud.space}"
     if config.distance is None:
         # Points, lists and graph are each let go as soon as the next is there.
@@ -210,8 +222,8 @@ def _distances(
         )
         del found
         graph = lists.join()
-        return graph_geodesics(graph, landmarks, name=name).distances, graph.n_neighbors
-    distances = np.asarray(config.distance(np.concatenate(list(cloud.blocks(points))), landmarks), dtype=np.float64)
+        return graph_geodesics(graph, landmarks, name=name).distances.astype(np.float32), graph.n_neighbors
+    distances = np.asarray(config.distance(np.concatenate(list(cloud.blocks(points))), landmarks), dtype=np.float32)
     expected = (len(landmarks), len(points))
     if distances.shape != expected or not np.isfinite(distances).all():
         raise ValueError(

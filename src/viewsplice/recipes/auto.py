@@ -74,7 +74,7 @@ def _scout_networks(networks: Networks) -> Networks:
 
 
 def _train_compact(model: SpliceNet, problem: Problem, history: History, geometry: Mapping[str, SpaceGeometry]) -> None:
-    """Regress on the coordinates, then train by Algorithm 2 with half the learning rate: most is learnt already."""
+    """Regress on the coordinates, then train by Algorithm 2."""
     training, like = problem.settings.training, next(iter(problem.data.views.values()))
     if training.regression_epochs and geometry:
         for space in geometry:
@@ -85,8 +85,7 @@ def _train_compact(model: SpliceNet, problem: Problem, history: History, geometr
         train_regression(model, problem, history, config=config, coordinates=coordinates)
     assert problem.settings.geometry is not None
     targets = as_targets(geometry, problem.settings.geometry.lambda_geo, like)
-    config = replace(training, learning_rate=training.learning_rate / 2)
-    train_stage("compact", model, problem, history, config=config, targets=targets)
+    train_stage("compact", model, problem, history, targets=targets)
 
 
 def _check_spread(model: SpliceNet, problem: Problem, history: History, relevance: Mapping[str, Relevance]) -> None:

@@ -17,8 +17,9 @@ from viewsplice.model import SpliceNet
 from viewsplice.training.alternating import TrainingData, take
 from viewsplice.views import is_arrow
 
-N_SHUFFLES = 199
-_MOST_ROWS = 1000
+# Shuffles that make the null of a shared space, and those that show what a private space carries.
+N_SHUFFLES, _N_PRIVATE = 199, 20
+_MOST_ROWS = 500
 # Fewer held-out rows than this tell nothing: shuffles of a handful are often the pairing itself.
 _FEWEST_ROWS = 20
 
@@ -60,14 +61,14 @@ def relevances(model: SpliceNet, data: TrainingData, seed: int) -> dict[str, Rel
         view = decoded_view(space)
         x, unit = views[view], data.units[view]
         paired = float(squared_error(x, model.decode_view(view, latents), unit))
-        shuffled = []
-        for _ in range(N_SHUFFLES):
+        n_shuffles, shuffled = N_SHUFFLES if is_arrow(space) else _N_PRIVATE, []
+        for _ in range(n_shuffles):
             order = torch.randperm(len(rows), generator=generator).to(rows.device)
             mixed = model.decode_view(view, _shuffled(latents, space, order))
             shuffled.append(float(squared_error(x, mixed, unit)))
         n_as_good = sum(error <= paired for error in shuffled)
-        share = (sum(shuffled) / N_SHUFFLES - paired) / 2
-        found[space] = Relevance(share, (1 + n_as_good) / (1 + N_SHUFFLES), is_held_out)
+        share = (sum(shuffled) / n_shuffles - paired) / 2
+        found[space] = Relevance(share, (1 + n_as_good) / (1 + n_shuffles), is_held_out)
     return found
 
 

@@ -11,10 +11,17 @@ from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
 from viewsplice.recipes.problem import Choice, Settings
 
 _MAKERS = ("encoder", "decoder", "measurer")
-# Twenty epochs of 12,000 rows settle a stage; the steps needed grow with the root of the number of rows.
-_EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS = 20, 12_000, 8, 40
-_BATCHES_PER_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 16, 32, 256
-_N_LANDMARKS, _ROWS_PER_LANDMARK, _MAX_POINTS = 300, 20, 8_000
+# Seventeen epochs of 12,000 rows settle the scout; the more rows, the fewer passes over them. Later stages begin with what
+# is learnt already.
+_EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS = 17, 12_000, 8, 40
+_COMPACT, _REGRESSION = 3 / 4, 1 / 2
+# The more steps, the lower the rate and the longer Adam's memory may be: it is always this part of the stage.
+_RATE, _STEPS, _LOWEST_RATE = 4e-3, 800, 1e-3
+_MEMORY, _SHORTEST_MEMORY, _LONGEST_MEMORY = 1 / 40, 0.9, 0.999
+_BATCHES_PER_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 40, 32, 256
+# Landmarks place a point by as many distances: ten per dimension, and enough for the widths that are looked for.
+_N_LANDMARKS, _MOST_LANDMARKS, _LANDMARKS_PER_WIDTH, _ROWS_PER_LANDMARK = 160, 300, 10, 20
+_MAX_POINTS = 8_000
 # Sixteen points in a row without a gap wider than their span: fewer neighbors leave rings open now and then.
 _N_NEIGHBORS = 16
 _SMOOTHING, _ROWS_PER_SMOOTHED = 12, 200
@@ -60,27 +67,30 @@ def choose_settings(
 
 def auto_networks() -> ResidualNetworks:
     """Return the networks of recipe ``"auto"``."""
-    return ResidualNetworks(width=256, n_blocks=3, n_frequencies=128, frequency_scale=6.0)
+    return ResidualNetworks(width=256, n_blocks=2, n_frequencies=128, frequency_scale=6.0)
 
 
 def auto_training(n_rows: int, widths: Mapping[str, int | None], networks: Networks) -> TrainConfig:
     """Return the training settings of recipe ``"auto"`` for so many rows."""
-    epochs = min(max(round(_EPOCHS * math.sqrt(_ROWS / n_rows)), _FEWEST_EPOCHS), _MOST_EPOCHS)
+    scout_epochs = min(max(round(_EPOCHS * (_ROWS / n_rows) ** 0.25), _FEWEST_EPOCHS), _MOST_EPOCHS)
     batch = 2 ** round(math.log2(max(1, n_rows / _BATCHES_PER_EPOCH)))
+    batch_size = min(max(batch, _SMALLEST_BATCH), _LARGEST_BATCH, max(1, n_rows // 2))
+    n_steps = scout_epochs * max(1, n_rows // batch_size)
     shared = [width or 0 for name, width in widths.items() if "->" in name]
     private = [width or 0 for name, width in widths.items() if "->" not in name]
     return TrainConfig(
-        epochs=epochs,
-        batch_size=min(max(batch, _SMALLEST_BATCH), _LARGEST_BATCH, max(1, n_rows // 2)),
-        learning_rate=2e-3,
+        epochs=round(_COMPACT * scout_epochs),
+        batch_size=batch_size,
+        learning_rate=min(max(_RATE * math.sqrt(_STEPS / n_steps), _LOWEST_RATE), _RATE),
         weight_decay=1e-2,
+        beta2=min(max(1 - 1 / (_MEMORY * n_steps), _SHORTEST_MEMORY), _LONGEST_MEMORY),
         schedule="cosine",
         final_learning_rate=0.01,
         warmup=0.05,
         steps="joint",
         input_noise=0.3,
         n_msr=2,
-        measured_rows=16_384,
+        measured_rows=8_192,
         batch_landmarks=32,
         disentangle_after=0.15,
         restart_every=0.0,
@@ -88,21 +98,22 @@ def auto_training(n_rows: int, widths: Mapping[str, int | None], networks: Netwo
         loss_scale="fraction",
         validate_every=1,
         judged_rows=2_048,
-        patience=max(3, epochs // 4),
+        patience=max(3, scout_epochs // 4),
         keep_best=True,
         max_restarts=2,
         retained_variance=1.0 if isinstance(networks, ConvNetworks) else 0.995,
-        scout_epochs=epochs,
+        scout_epochs=scout_epochs,
         scout_shared=max(_SCOUT_SHARED, *shared, 1),
         scout_private=max(_SCOUT_PRIVATE, *(2 * width for width in private), 1),
-        regression_epochs=max(2, epochs // 5),
+        regression_epochs=round(_REGRESSION * scout_epochs),
     )
 
 
 def auto_geometry(n_rows: int, widths: Mapping[str, int | None]) -> GeometryConfig:
     """Return the geometry settings of recipe ``"auto"`` for so many rows and latent widths."""
     widest = max([0, *(width or 0 for width in widths.values())])
-    n_landmarks = max(2, min(max(min(_N_LANDMARKS, n_rows // _ROWS_PER_LANDMARK), 2 * widest, 50), n_rows // 4))
+    wanted = min(max(_N_LANDMARKS, _LANDMARKS_PER_WIDTH * widest), _MOST_LANDMARKS)
+    n_landmarks = max(2, min(max(min(wanted, n_rows // _ROWS_PER_LANDMARK), 2 * widest, 50), n_rows // 4))
     return GeometryConfig(
         lambda_geo=1.0,
         n_neighbors=max(1, min(_N_NEIGHBORS, n_rows // 4)),
@@ -117,10 +128,13 @@ def auto_geometry(n_rows: int, widths: Mapping[str, int | None]) -> GeometryConf
 def explain_settings(settings: Settings, n_rows: int) -> dict[str, Choice]:
     """Return what recipe ``"auto"`` chose by the size of the data, with the reasons."""
     training, geometry = settings.training, settings.geometry
-    budget = f"{training.epochs} epochs at most, from {n_rows:,} rows: steps grow with the root of the rows"
+    budget = f"after {training.scout_epochs} of the scout, from {n_rows:,} rows: the more rows, the fewer passes"
     choices = {
-        "batch_size": Choice(training.batch_size, f"{n_rows:,} rows / {_BATCHES_PER_EPOCH}, between 32 and 256"),
-        "learning_rate": Choice(training.learning_rate, "with warm-up and cosine decay, half of it in the last stage"),
+        "batch_size": Choice(
+            training.batch_size,
+            f"{n_rows:,} rows / {_BATCHES_PER_EPOCH}, between {_SMALLEST_BATCH} and {_LARGEST_BATCH}",
+        ),
+        "learning_rate": Choice(training.learning_rate, "falls with the root of the steps; warm-up, cosine decay"),
         "epochs": Choice(training.epochs, f"{budget}; ends early after {training.patience} without held-out gain"),
     }
     if geometry is not None:
@@ -128,7 +142,9 @@ def explain_settings(settings: Settings, n_rows: int) -> dict[str, Choice]:
             "scout_shared": Choice(training.scout_shared, "over-complete: geometry, not this width, decides"),
             "scout_private": Choice(training.scout_private, "over-complete: geometry, not this width, decides"),
             "smoothing": Choice(geometry.smoothing, "neighbors that each decoded point is averaged with"),
-            "n_landmarks": Choice(geometry.n_landmarks, "a twentieth of the rows, 50 to 300, twice the widest space"),
+            "n_landmarks": Choice(
+                geometry.n_landmarks, "ten per dimension, 160 to 300, at most a twentieth of the rows, at least 50"
+            ),
             "n_anchors": Choice(geometry.n_anchors, "medoids of the latent space; medians over them count"),
             "max_points": Choice(
                 geometry.max_points, "rows that carry the geodesics; others are embedded through them"

@@ -19,6 +19,8 @@ from viewsplice.views import CHUNK_ROWS, endpoints
 
 # A warm-up starts a little above zero, so that its first step is one.
 _FIRST_STEP = 1e-3
+# Adam's memory of gradients, as everywhere.
+_BETA1 = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,9 +234,14 @@ def step(optimizer: torch.optim.Optimizer, terms: LossTerms, parameters: list[nn
 
 
 def adamw(parameters: list[nn.Parameter], config: TrainConfig) -> torch.optim.AdamW:
-    """Return AdamW with the configured rate and decay, fused where the device has it."""
-    is_fused = parameters[0].device.type in ("cpu", "cuda")
-    return torch.optim.AdamW(parameters, config.learning_rate, weight_decay=config.weight_decay, fused=is_fused)
+    """Return AdamW with the configured rate, decay and memory, fused where the device has it."""
+    return torch.optim.AdamW(
+        parameters,
+        config.learning_rate,
+        betas=(_BETA1, config.beta2),
+        weight_decay=config.weight_decay,
+        fused=parameters[0].device.type in ("cpu", "cuda"),
+    )
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, epoch: float) -> None:
