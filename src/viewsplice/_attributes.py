@@ -77,7 +77,8 @@ class FittedAttributes:
             if name.startswith(("n_shared/", "n_private/")) and (choice.is_weak or not choice.value):
                 space = name.split("/", 1)[1]
                 kind = "Shared" if is_arrow(space) else "Private"
-                notes.append(f"{kind} space {space}, {choice.value} dimensions: {choice.reason}.")
+                number = f"{choice.value} dimension{'s' * (choice.value != 1)}"
+                notes.append(f"{kind} space {space}, {number}: {choice.reason}.")
         return notes
 
     @property

@@ -64,9 +64,17 @@ def test_the_default_finds_widths_and_says_why(two_views):
     assert math.isfinite(model.score(*two_views))
 
 
+def test_widths_given_as_they_would_be_found_change_nothing(two_views):
+    found = auto().fit(*two_views)
+    assert max(found.n_private_.values()) <= 2  # wider ones would ask for a wider scout
+    given = auto(dict(found.n_shared_), dict(found.n_private_)).fit(*two_views)
+    for space, z in found.transform(*two_views).spaces().items():
+        np.testing.assert_array_equal(given.transform(*two_views).spaces()[space], z)
+
+
 def test_fitted_attributes_hold_what_was_chosen(two_views):
     model = auto().fit(*two_views)
-    assert model.batch_size_ == model.choices_["batch_size"].value == 32  # 240 rows / 16, at least 32
+    assert model.batch_size_ == model.choices_["batch_size"].value == 32  # 240 rows / 40, at least 32
     assert model.learning_rate_ == model.choices_["learning_rate"].value
     assert (model.scout_shared_, model.scout_private_) == (16, 4)
     assert model.n_landmarks_ == model.choices_["n_landmarks"].value == 50
@@ -91,7 +99,8 @@ def test_notes_tell_of_absent_and_weak_spaces_only(two_views):
     for note, name in zip(model.notes_, expected, strict=True):
         kind, space = name.removeprefix("n_").split("/")
         choice = model.choices_[name]
-        assert note == f"{kind.capitalize()} space {space}, {choice.value} dimensions: {choice.reason}."
+        number = "1 dimension" if choice.value == 1 else f"{choice.value} dimensions"
+        assert note == f"{kind.capitalize()} space {space}, {number}: {choice.reason}."
     assert auto(1, 1).fit(*two_views).notes_ == []
 
 

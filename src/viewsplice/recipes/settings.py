@@ -11,8 +11,8 @@ from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
 from viewsplice.recipes.problem import Choice, Settings
 
 _MAKERS = ("encoder", "decoder", "measurer")
-# Seventeen epochs of 12,000 rows settle the scout; the more rows, the fewer passes over them. Later stages begin with what
-# is learnt already.
+# Seventeen epochs of 12,000 rows settle the scout; the more rows, the fewer passes over them. Later stages begin with
+# what is learnt already.
 _EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS = 17, 12_000, 8, 40
 _COMPACT, _REGRESSION = 3 / 4, 1 / 2
 # The more steps, the lower the rate and the longer Adam's memory may be: it is always this part of the stage.
