@@ -22,7 +22,7 @@ def settings(n_rows=1000, widths=OPEN, networks=None, training=None, geometry="d
 )
 def test_epochs_by_rows(n_rows, epochs):
     found = settings(n_rows).training
-    assert (found.epochs, found.scout_epochs) == (round(0.75 * epochs), epochs)
+    assert (found.epochs, found.scout_epochs) == (epochs, epochs)
     assert found.patience == max(3, epochs // 4)
     assert found.regression_epochs == round(epochs / 2)
 

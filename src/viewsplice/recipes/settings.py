@@ -11,10 +11,8 @@ from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
 from viewsplice.recipes.problem import Choice, Settings
 
 _MAKERS = ("encoder", "decoder", "measurer")
-# Seventeen epochs of 12,000 rows settle the scout; the more rows, the fewer passes over them. Later stages begin with
-# what is learnt already.
+# Seventeen epochs of 12,000 rows settle a stage; the more rows, the fewer passes over them.
 _EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS = 17, 12_000, 8, 40
-_COMPACT, _REGRESSION = 3 / 4, 1 / 2
 # The more steps, the lower the rate and the longer Adam's memory may be: it is always this part of the stage.
 _RATE, _STEPS, _LOWEST_RATE = 4e-3, 800, 1e-3
 _MEMORY, _SHORTEST_MEMORY, _LONGEST_MEMORY = 1 / 40, 0.9, 0.999
@@ -72,14 +70,14 @@ def auto_networks() -> ResidualNetworks:
 
 def auto_training(n_rows: int, widths: Mapping[str, int | None], networks: Networks) -> TrainConfig:
     """Return the training settings of recipe ``"auto"`` for so many rows."""
-    scout_epochs = min(max(round(_EPOCHS * (_ROWS / n_rows) ** 0.25), _FEWEST_EPOCHS), _MOST_EPOCHS)
+    epochs = min(max(round(_EPOCHS * (_ROWS / n_rows) ** 0.25), _FEWEST_EPOCHS), _MOST_EPOCHS)
     batch = 2 ** round(math.log2(max(1, n_rows / _BATCHES_PER_EPOCH)))
     batch_size = min(max(batch, _SMALLEST_BATCH), _LARGEST_BATCH, max(1, n_rows // 2))
-    n_steps = scout_epochs * max(1, n_rows // batch_size)
+    n_steps = epochs * max(1, n_rows // batch_size)
     shared = [width or 0 for name, width in widths.items() if "->" in name]
     private = [width or 0 for name, width in widths.items() if "->" not in name]
     return TrainConfig(
-        epochs=round(_COMPACT * scout_epochs),
+        epochs=epochs,
         batch_size=batch_size,
         learning_rate=min(max(_RATE * math.sqrt(_STEPS / n_steps), _LOWEST_RATE), _RATE),
         weight_decay=1e-2,
@@ -98,14 +96,14 @@ def auto_training(n_rows: int, widths: Mapping[str, int | None], networks: Netwo
         loss_scale="fraction",
         validate_every=1,
         judged_rows=2_048,
-        patience=max(3, scout_epochs // 4),
+        patience=max(3, epochs // 4),
         keep_best=True,
         max_restarts=2,
         retained_variance=1.0 if isinstance(networks, ConvNetworks) else 0.995,
-        scout_epochs=scout_epochs,
+        scout_epochs=epochs,
         scout_shared=max(_SCOUT_SHARED, *shared, 1),
         scout_private=max(_SCOUT_PRIVATE, *(2 * width for width in private), 1),
-        regression_epochs=round(_REGRESSION * scout_epochs),
+        regression_epochs=round(epochs / 2),
     )
 
 
@@ -128,7 +126,7 @@ def auto_geometry(n_rows: int, widths: Mapping[str, int | None]) -> GeometryConf
 def explain_settings(settings: Settings, n_rows: int) -> dict[str, Choice]:
     """Return what recipe ``"auto"`` chose by the size of the data, with the reasons."""
     training, geometry = settings.training, settings.geometry
-    budget = f"after {training.scout_epochs} of the scout, from {n_rows:,} rows: the more rows, the fewer passes"
+    budget = f"at most, and {training.scout_epochs} of the scout, from {n_rows:,} rows: the more rows, the fewer passes"
     choices = {
         "batch_size": Choice(
             training.batch_size,
