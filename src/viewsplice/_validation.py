@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from viewsplice._types import Array, Shape
-from viewsplice.views import Views, arrows, endpoints, is_arrow, row_blocks
+from viewsplice.views import Views, arrows, as_views, endpoints, is_arrow, row_blocks
 
 
 def check_finite(views: Views) -> None:
@@ -32,6 +32,30 @@ def check_finite(views: Views) -> None:
                 f"row {first[0]}, feature {first[1]}; expected finite numbers: "
                 "impute them or drop those rows in all views"
             )
+
+
+def fitted_views(X: Any, y: Any, shapes: Mapping[str, Shape], *, complete: bool = False) -> Views:
+    """Return new data as views of the fitted ``shapes``, in their order; all of them if they must be complete."""
+    views = as_views(X, y, names=tuple(shapes))
+    unknown = [name for name in views.names if name not in shapes]
+    if unknown:
+        raise ValueError(f"unknown view {unknown[0]!r}; expected some of {list(shapes)}")
+    for name, shape in views.feature_shapes.items():
+        if shape != shapes[name]:
+            raise ValueError(f"view {name!r} has rows of shape {shape}; expected {shapes[name]}, as in fit")
+    missing = [name for name in shapes if name not in views]
+    if complete and missing:
+        raise ValueError(f"view {missing[0]!r} is missing; expected all of {list(shapes)}")
+    check_finite(views)
+    return Views({name: views[name] for name in shapes if name in views})
+
+
+def check_target(target: str, given: Views, names: Sequence[str]) -> None:
+    """Raise unless ``target`` is a fitted view that is not among the given ones."""
+    if target not in names:
+        raise ValueError(f"unknown view {target!r}; expected one of {list(names)}")
+    if target in given:
+        raise ValueError(f"the given views include the target {target!r}; expected the others only")
 
 
 def shared_widths(n_shared: Any, shapes: Mapping[str, Shape]) -> dict[str, int | None]:

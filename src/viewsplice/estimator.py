@@ -15,8 +15,9 @@ from viewsplice._random import derive_seed, root_seed
 from viewsplice._types import Array, Latents, Networks
 from viewsplice._validation import (
     check_decodable,
-    check_finite,
     check_known,
+    check_target,
+    fitted_views,
     private_widths,
     row_number,
     row_numbers,
@@ -207,10 +208,7 @@ class SPLICE(FittedAttributes, BaseEstimator):
     def predict(self, target: str, views: Any) -> Array:
         """Return the expected view ``target`` given other views alone, averaged over private parts of training rows."""
         given = self._check(views)
-        if target not in self.view_names_:
-            raise ValueError(f"unknown view {target!r}; expected one of {list(self.view_names_)}")
-        if target in given:
-            raise ValueError(f"the given views include the target {target!r}; expected the others only")
+        check_target(target, given, self.view_names_)
         return self.fitted_.predict(target, given)
 
     def recombine(self, X: Any, y: Any = None, *, shared: Any, private: Any) -> dict[str, Array]:
@@ -259,10 +257,5 @@ class SPLICE(FittedAttributes, BaseEstimator):
     def _check(self, X: Any, y: Any = None, *, complete: bool = False) -> Views:
         """Return new data as views that fit this model, in its order."""
         check_is_fitted(self)
-        views = as_views(X, y, names=self.view_names_)
-        self.fitted_.check(views)
-        missing = [name for name in self.view_names_ if name not in views]
-        if complete and missing:
-            raise ValueError(f"view {missing[0]!r} is missing; expected all of {list(self.view_names_)}")
-        check_finite(views)
-        return Views({name: views[name] for name in self.view_names_ if name in views})
+        shapes = {name: standardizer.shape for name, standardizer in self.fitted_.standardizers.items()}
+        return fitted_views(X, y, shapes, complete=complete)

@@ -90,16 +90,6 @@ class Fitted:
         """Where the networks are."""
         return next(self.model.parameters()).device
 
-    def check(self, views: Views) -> None:
-        """Raise unless every given view is known and has the fitted shape."""
-        unknown = [name for name in views.names if name not in self.standardizers]
-        if unknown:
-            raise ValueError(f"unknown view {unknown[0]!r}; expected some of {list(self.standardizers)}")
-        for name, shape in views.feature_shapes.items():
-            fitted = self.standardizers[name].shape
-            if shape != fitted:
-                raise ValueError(f"view {name!r} has rows of shape {shape}; expected {fitted}, as in fit")
-
     def encode(self, views: Views) -> Latents[Array]:
         """Return the latents that the given views determine."""
         return encode(self.model, self.standardizers, views)

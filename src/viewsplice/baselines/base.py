@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from viewsplice._types import Array, Latents
-from viewsplice._validation import check_finite
+from viewsplice._validation import fitted_views
 from viewsplice.config import TrainConfig
 from viewsplice.frontend import Standardizer
 from viewsplice.metrics import reconstruction_r2
@@ -113,28 +113,8 @@ class Baseline(BaseEstimator, ABC):
     def _check(self, X: Any, y: Any = None, *, complete: bool = False) -> Views:
         """Return new data as views that fit this model, in its order."""
         check_is_fitted(self)
-        views = as_views(X, y, names=self.view_names_)
-        unknown = [name for name in views.names if name not in self.standardizers_]
-        if unknown:
-            raise ValueError(f"unknown view {unknown[0]!r}; expected some of {list(self.view_names_)}")
-        for name, shape in views.feature_shapes.items():
-            fitted = self.standardizers_[name].shape
-            if shape != fitted:
-                raise ValueError(f"view {name!r} has rows of shape {shape}; expected {fitted}, as in fit")
-        missing = [name for name in self.view_names_ if name not in views]
-        if complete and missing:
-            raise ValueError(f"view {missing[0]!r} is missing; expected all of {list(self.view_names_)}")
-        check_finite(views)
-        return Views({name: views[name] for name in self.view_names_ if name in views})
-
-    def _check_sources(self, target: str, views: Any) -> Views:
-        """Return the views that ``target`` is to be predicted from."""
-        given = self._check(views)
-        if target not in self.view_names_:
-            raise ValueError(f"unknown view {target!r}; expected one of {list(self.view_names_)}")
-        if target in given:
-            raise ValueError(f"the given views include the target {target!r}; expected the others only")
-        return given
+        shapes = {name: standardizer.shape for name, standardizer in self.standardizers_.items()}
+        return fitted_views(X, y, shapes, complete=complete)
 
 
 def mean_r2(views: Views, rebuilt: Mapping[str, Array]) -> float:

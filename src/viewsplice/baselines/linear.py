@@ -11,7 +11,7 @@ import numpy as np
 
 from viewsplice._random import root_seed
 from viewsplice._types import Array, Latents
-from viewsplice._validation import shared_widths
+from viewsplice._validation import check_target, shared_widths
 from viewsplice.baselines.base import Baseline, Given, check_given, mean_r2
 from viewsplice.training.loop import Callback
 from viewsplice.views import Views, arrow, as_views, endpoints
@@ -120,7 +120,9 @@ class LinearBaseline(Baseline):
 
     def predict(self, target: str, views: Any) -> Array:
         """Return view ``target`` given other views alone: the mean of what each of them predicts."""
-        return self._predicted(target, flat_rows(self._check_sources(target, views)))
+        given = self._check(views)
+        check_target(target, given, self.view_names_)
+        return self._predicted(target, flat_rows(given))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return reconstruction R², averaged over views."""
