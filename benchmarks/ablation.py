@@ -18,7 +18,6 @@ from unittest import mock
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor
 
-from benchmarks.auto import training_views
 from viewsplice import SPLICE, GeometryConfig, ResidualNetworks, TrainConfig
 from viewsplice.datasets import lgn_v1
 from viewsplice.io import write_json
@@ -70,7 +69,7 @@ def run(variant: dict[str, Any], seed: int = 0) -> dict[str, float]:
     """Return figures of test rows and the time of one fit."""
     settings = {name: value for name, value in variant.items() if name != "patch"}
     data = lgn_v1(N_TRIALS, random_state=seed)
-    views, validation = training_views(data)
+    views, validation = data.training()
     started = time.perf_counter()
     with ExitStack() as stack:
         if "patch" in variant:

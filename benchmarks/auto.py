@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.reference import Reference, by_index, epoch
 from benchmarks.rows import Row
-from viewsplice import SPLICE, TrainConfig, Views
+from viewsplice import SPLICE, TrainConfig
 from viewsplice.datasets import MultiViewData, lgn_v1, rotated_mnist
 from viewsplice.training.loop import EpochEvent
 
@@ -39,15 +39,9 @@ class Stages:
         self.last = now
 
 
-def training_views(data: MultiViewData) -> tuple[Views, np.ndarray[Any, Any]]:
-    """Return training and validation rows as one, and which of them are for validation."""
-    train, validation = data.split["train"], data.split["validation"]
-    return data.views[np.concatenate([train, validation])], np.arange(len(train), len(train) + len(validation))
-
-
 def timed_fit(data: MultiViewData, **settings: Any) -> tuple[SPLICE, float, dict[str, float]]:
     """Return a fit, the seconds it took, everything included, and how they divide."""
-    views, validation = training_views(data)
+    views, validation = data.training()
     stages = Stages()
     model = SPLICE(random_state=0, **settings).fit(views, validation=validation, callbacks=[stages])
     return model, time.perf_counter() - stages.started, dict(stages.seconds)
@@ -124,7 +118,7 @@ def measure_growth(sizes: tuple[int, ...]) -> list[Row]:
 def measure_rate(n_trials: int) -> list[Row]:
     """Return the fraction of the machine's matrix-multiplication rate that one epoch of the scout achieves."""
     data = lgn_v1(n_trials)
-    views, validation = training_views(data)
+    views, validation = data.training()
     peak = _gemm_rate()
     budget = TrainConfig(scout_epochs=4, epochs=1, regression_epochs=0, disentangle_after=0.5)
     moments: list[float] = []
@@ -149,7 +143,7 @@ def measure_rate(n_trials: int) -> list[Row]:
 
 def _profile(data: MultiViewData) -> dict[str, float]:
     """Return which share of one epoch's time each kind of operation takes."""
-    views, validation = training_views(data)
+    views, validation = data.training()
     budget = TrainConfig(scout_epochs=2, epochs=1, regression_epochs=0, disentangle_after=0.0)
     kinds = {"mm": "matrix products", "layer_norm": "layer norms", "adamw": "optimizer", "index": "gathering batches"}
     profiler = torch.profiler.profile()

@@ -36,7 +36,13 @@ BANNED: dict[str, tuple[str, ...]] = {
 ONLY: dict[str, tuple[str, ...]] = {
     "losses": ("torch",),
     # Functions of arrays, so that they serve baselines and other packages.
-    "metrics": ("numpy", "scipy", "sklearn", *(f"viewsplice.{name}" for name, layer in LAYERS.items() if layer == 0)),
+    "metrics": (
+        "numpy",
+        "scipy",
+        "sklearn",
+        "ripser",
+        *(f"viewsplice.{name}" for name, layer in LAYERS.items() if layer == 0),
+    ),
     "datasets": (
         *("numpy", "scipy", "sklearn", "PIL", "viewsplice.io"),
         *(f"viewsplice.{name}" for name, layer in LAYERS.items() if layer == 0),

@@ -91,7 +91,14 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--quick", action="store_true", help="fewer trials")
     demo.set_defaults(run=_demo)
 
-    for command, default in ((fit, None), (transform, None), (demo, Path("demo-run"))):
+    reproduce = commands.add_parser("reproduce", help="run an experiment of the paper: tables and figures")
+    reproduce.add_argument("experiment", metavar="NAME", help="lgn-v1, rotated-mnist, sprites, neural, or all")
+    reproduce.add_argument("--seeds", metavar="S,S,...", help="seeds, such as 0,1,2 (default: the experiment's own)")
+    reproduce.add_argument("--data", type=Path, metavar="DIR", help="where the data are (default: VIEWSPLICE_DATA)")
+    reproduce.add_argument("--quick", action="store_true", help="reduced data: every table and figure in a minute")
+    reproduce.set_defaults(run=_reproduce)
+
+    for command, default in ((fit, None), (transform, None), (demo, Path("demo-run")), (reproduce, None)):
         what = "latents.npz to write" if command is transform else "folder for the results"
         command.add_argument("--out", type=Path, required=default is None, default=default, help=what)
         command.add_argument("--quiet", action="store_true", help="show nothing but errors")
@@ -153,6 +160,35 @@ def _demo(options: argparse.Namespace) -> None:
     _say(options, "\n".join([*sentences, f"wrote {files[-1]}"]))
 
 
+def _reproduce(options: argparse.Namespace) -> None:
+    from viewsplice.experiments import run_experiments
+
+    shown = ["reproduce", options.experiment, "--out", str(options.out)]
+    shown += ["--seeds", options.seeds] if options.seeds else []
+    shown += ["--quick"] if options.quick else []
+    tables = run_experiments(
+        options.experiment,
+        options.out,
+        seeds=_seeds(options.seeds),
+        data=options.data,
+        quick=options.quick,
+        callbacks=[] if options.quiet else [progress()],
+        say=lambda text: _say(options, text),
+        command=" ".join(["viewsplice", *shown]),
+    )
+    _say(options, "\n".join(f"wrote {path}" for path in tables))
+
+
+def _seeds(text: str | None) -> tuple[int, ...]:
+    """Return the seeds of a list such as 0,1,2; none where none are given."""
+    if text is None:
+        return ()
+    words = text.split(",")
+    if not all(word.strip().isdigit() for word in words):
+        raise ValueError(f"--seeds is {text!r}; expected whole numbers with commas between, such as 0,1,2")
+    return tuple(dict.fromkeys(int(word) for word in words))
+
+
 def _train(model: SPLICE, options: argparse.Namespace, views: Any, **fit_options: Any) -> tuple[list[str], float]:
     """Fit with progress shown; return what was warned of, in plain words, and the seconds it took."""
     callbacks: list[Callback] = [] if options.quiet else [progress()]
@@ -201,3 +237,4 @@ def _width(text: str | None) -> int | str | None:
 def _say(options: argparse.Namespace, text: str) -> None:
     if text and not options.quiet:
         sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()

@@ -54,7 +54,7 @@ def test_landmarks_by_rows(n_rows, n_landmarks):
     assert found.n_landmarks == n_landmarks
     assert found.n_neighbors == min(16, n_rows // 4)
     assert found.smoothing == min(12, n_rows // 200)
-    assert found.max_points == max(8000, 4 * n_landmarks)
+    assert found.max_points == max(6000, 4 * n_landmarks)
     assert (found.grow_by, found.n_anchors) == (1, 3)
     assert found.lambda_geo == settings(1000).geometry.lambda_geo  # one constant, whatever the data
 
@@ -136,7 +136,7 @@ def test_choices_hold_the_values_that_are_used():
         "smoothing": 10,
         "n_landmarks": 100,
         "n_anchors": 3,
-        "max_points": 8000,
+        "max_points": 6000,
         "lambda_geo": found.geometry.lambda_geo,
     }
     assert all(choice.reason and not choice.is_weak for choice in choices.values())

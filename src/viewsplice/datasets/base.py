@@ -103,6 +103,11 @@ class MultiViewData:
             covariates={name: values[index] for name, values in self.covariates.items()},
         )
 
+    def training(self) -> tuple[Views, Array]:
+        """Return training and validation rows as one, and which of them are for validation: what `fit` is given."""
+        train, validation = (np.asarray(self.split[part], dtype=np.intp) for part in ("train", "validation"))
+        return self.views[np.concatenate([train, validation])], np.arange(len(train), len(train) + len(validation))
+
 
 def random_split(
     n: int,

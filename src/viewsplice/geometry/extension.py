@@ -15,7 +15,7 @@ from viewsplice._types import Array
 N_LINKS = 8
 # Candidates are looked for along so many axes of largest variance; the lengths of links are exact.
 _MOST_AXES = 64
-# Rows compared at a time: with 8,000 known points a block of distances takes 32 MB.
+# Rows compared at a time: with 6,000 known points a block of distances takes 24 MB.
 _BLOCK_ROWS = 1024
 
 

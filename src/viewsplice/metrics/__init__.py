@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from viewsplice.metrics.decoding import align_angles, angle_shifts, circular_columns, knn_r2, linear_r2
 from viewsplice.metrics.dimension import covariance_spectrum, effective_dimension_of, saturation
-from viewsplice.metrics.labels import linear_svc_accuracy
+from viewsplice.metrics.labels import chance_accuracy, knn_accuracy, linear_svc_accuracy
+from viewsplice.metrics.manifold import OnManifold, on_manifold, ring_ratio
 from viewsplice.metrics.variance import (
     is_collapsed,
     latent_spread,
@@ -16,17 +17,22 @@ from viewsplice.metrics.variance import (
 )
 
 __all__ = [
+    "OnManifold",
     "align_angles",
     "angle_shifts",
+    "chance_accuracy",
     "circular_columns",
     "covariance_spectrum",
     "effective_dimension_of",
     "is_collapsed",
+    "knn_accuracy",
     "knn_r2",
     "latent_spread",
     "linear_r2",
     "linear_svc_accuracy",
+    "on_manifold",
     "reconstruction_r2",
+    "ring_ratio",
     "saturation",
     "sd_explained_by_angle",
     "sd_explained_by_label",

@@ -19,7 +19,7 @@ _MEMORY, _SHORTEST_MEMORY, _LONGEST_MEMORY = 1 / 40, 0.9, 0.999
 _BATCHES_PER_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 40, 32, 256
 # Landmarks place a point by as many distances: ten per dimension, and enough for the widths that are looked for.
 _N_LANDMARKS, _MOST_LANDMARKS, _LANDMARKS_PER_WIDTH, _ROWS_PER_LANDMARK = 160, 300, 10, 20
-_MAX_POINTS = 8_000
+_MAX_POINTS = 6_000
 # Sixteen points in a row without a gap wider than their span: fewer neighbors leave rings open now and then.
 _N_NEIGHBORS = 16
 _SMOOTHING, _ROWS_PER_SMOOTHED = 12, 200

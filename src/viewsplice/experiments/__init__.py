@@ -1,0 +1,149 @@
+"""The paper's experiments: each from raw data to rows, tables and figures (needs the extra ``plot``)."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy
+import sklearn
+import torch
+
+from viewsplice.experiments import lgn_v1, neural, rotated_mnist, sprites
+from viewsplice.experiments.fits import Options as Options
+from viewsplice.experiments.parts import Done, Part, Say, run_parts, seconds_of
+from viewsplice.experiments.results import PAPER as PAPER
+from viewsplice.experiments.results import Result as Result
+from viewsplice.experiments.results import Summary, missing_rows, paper_table
+from viewsplice.io import write_atomic, write_json
+from viewsplice.training.loop import Callback
+
+_QUICK = "**Quick run: reduced data and training. It shows that everything runs, not what the method finds.**"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment of the paper.
+
+    Attributes
+    ----------
+    name, seeds
+        What it is called, and which seeds run unless others are asked for.
+    parts, summarize
+        What there is to do, and what came of it.
+    """
+
+    name: str
+    seeds: Sequence[int]
+    parts: Callable[[Options], list[Part]]
+    summarize: Callable[[Done, Options], Summary]
+
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    module.NAME: Experiment(module.NAME, module.SEEDS, module.parts, module.summarize)
+    for module in (lgn_v1, rotated_mnist, sprites, neural)
+}
+
+
+def run_experiments(
+    name: str,
+    out: Path,
+    *,
+    seeds: Sequence[int],
+    data: Path | None,
+    quick: bool,
+    callbacks: Sequence[Callback],
+    say: Say,
+    command: str,
+) -> list[Path]:
+    """Run one experiment into ``out``, or all, each into its folder there; return the tables written.
+
+    Parameters
+    ----------
+    name
+        One of `EXPERIMENTS`, or ``"all"``.
+    out
+        Folder for the results. Finished parts are found there again.
+    seeds
+        One run each; none: the experiment's own, of a quick run only the first.
+    data, quick, callbacks
+        As in `Options`.
+    say, command
+        As in `reproduce`.
+    """
+    if name != "all" and name not in EXPERIMENTS:
+        raise ValueError(f"got experiment {name!r}; expected one of {', '.join(EXPERIMENTS)}, or all")
+    rows: list[dict[str, Any]] = []
+    tables = []
+    for chosen in EXPERIMENTS if name == "all" else [name]:
+        own = EXPERIMENTS[chosen].seeds
+        options = Options(tuple(seeds) or tuple(own[:1] if quick else own), quick, data, tuple(callbacks))
+        folder = out / chosen if name == "all" else out
+        rows += reproduce(chosen, folder, options, say=say, command=command)
+        tables.append(folder / "tables.md")
+    if name == "all":
+        write_json(out / "metrics.json", rows)
+    return tables
+
+
+def reproduce(name: str, out: Path, options: Options, *, say: Say, command: str) -> list[dict[str, Any]]:
+    """Run one experiment, or go on with it, and write its results; return the rows of ``metrics.json``.
+
+    Parameters
+    ----------
+    name
+        One of `EXPERIMENTS`.
+    out
+        Folder: ``metrics.json``, ``tables.md``, ``run.json`` and ``figures`` are written, finished ``parts`` kept.
+    options
+        Seeds (none: the experiment's own), data and size.
+    say
+        Told what is being done and how long it will take.
+    command
+        What the user typed, for the record.
+    """
+    experiment = EXPERIMENTS[name]
+    parts = experiment.parts(options)
+    done = run_parts(parts, out / "parts", say)
+    summary = experiment.summarize(done, options)
+    missing = missing_rows(name, summary.results)
+    if missing:
+        raise RuntimeError(f"{name} left out {missing}; expected every figure of the paper's tables")
+    rows = [result.to_dict() for result in summary.results]
+    write_json(out / "metrics.json", rows)
+    write_json(out / "run.json", _record(parts, done, options, command))
+    tables = [paper_table(name, rows), *summary.tables]
+    head = [f"## {name}", *([_QUICK] if options.quick else [])]
+    write_atomic(out / "tables.md", ("\n\n".join([*head, *(table.markdown() for table in tables)]) + "\n").encode())
+    _collect_figures(done, out / "figures")
+    return rows
+
+
+def _record(parts: Sequence[Part], done: Done, options: Options, command: str) -> dict[str, Any]:
+    return {
+        "command": command,
+        "seeds": list(options.seeds),
+        "quick": options.quick,
+        "threads": torch.get_num_threads(),
+        "versions": {
+            "viewsplice": version("viewsplice"),
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": numpy.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "seconds": {part.name: seconds_of(done[part.name]) for part in parts},
+    }
+
+
+def _collect_figures(done: Done, folder: Path) -> None:
+    """Copy the pictures of all parts into one folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in done.values():
+        for picture in sorted(part.glob("*.png")):
+            shutil.copyfile(picture, folder / picture.name)

@@ -1,0 +1,62 @@
+"""Figures of experiments: panels in one picture, small enough to be kept beside the results, and honest about size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from viewsplice._types import Array
+from viewsplice.plotting import latent_scatter, to_png
+
+_MOST_BYTES = 200_000
+_RESOLUTIONS = (110, 95, 80, 65, 50)
+_QUICK = "Quick run: reduced data and training. This figure shows that everything runs, not what the method finds."
+
+
+def panels(n_rows: int, n_columns: int, *, size: tuple[float, float] = (3.4, 3.0)) -> list[Axes]:
+    """Return the axes of a new figure, row by row; ``size`` is that of one panel in inches."""
+    figure = Figure(figsize=(n_columns * size[0], n_rows * size[1]), layout="constrained")
+    return [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n_rows * n_columns)]
+
+
+def show_space(ax: Axes, latents: Array, color: Array, *, label: str, color_label: str) -> None:
+    """Draw a latent space by a variable, or say that it has no dimensions."""
+    if latents.shape[1]:
+        latent_scatter(latents, color=color, label=label, color_label=color_label, ax=ax)
+        return
+    ax.text(0.5, 0.5, "no dimension was found", ha="center", transform=ax.transAxes)
+    ax.set(xticks=[], yticks=[], title=label)
+
+
+def show_images(ax: Axes, images: Sequence[Array] | Array, *, n_columns: int, title: str = "") -> Axes:
+    """Draw images (height, width) or (height, width, 3) side by side, row by row, on one scale."""
+    stack = np.asarray(images, dtype=np.float64)
+    n_rows = -(-len(stack) // n_columns)
+    height, width = stack.shape[1:3]
+    low, high = float(stack.min()), float(stack.max())
+    sheet = np.ones((n_rows * (height + 1) - 1, n_columns * (width + 1) - 1, *stack.shape[3:]))
+    for i, image in enumerate((stack - low) / ((high - low) or 1.0)):
+        top, left = (i // n_columns) * (height + 1), (i % n_columns) * (width + 1)
+        sheet[top : top + height, left : left + width] = image
+    ax.imshow(np.clip(sheet, 0, 1), cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+    ax.set(xticks=[], yticks=[], title=title)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def save(ax: Axes, path: Path, *, quick: bool, title: str = "") -> None:
+    """Write the figure that holds ``ax`` as a PNG below 200 kB; a quick run says so on it."""
+    figure = ax.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    lines = [line for line in (title, _QUICK if quick else "") if line]
+    if lines:
+        figure.suptitle("\n".join(lines), fontsize="medium")
+    for resolution in _RESOLUTIONS:
+        png = to_png(ax, dpi=resolution)
+        if len(png) <= _MOST_BYTES:
+            break
+    path.write_bytes(png)

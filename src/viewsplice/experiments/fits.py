@@ -1,0 +1,119 @@
+"""Fits as parts of an experiment: SPLICE on the training and validation rows of a data set, kept as a saved model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from viewsplice._types import Array
+from viewsplice.config import TrainConfig
+from viewsplice.datasets import MultiViewData
+from viewsplice.estimator import SPLICE
+from viewsplice.experiments.parts import Part
+from viewsplice.io import write_json
+from viewsplice.metrics import effective_dimension_of, is_collapsed, latent_spread, reconstruction_r2
+from viewsplice.persistence import settings_to_json
+from viewsplice.recipes import choose_settings
+from viewsplice.training.loop import Callback
+
+MODEL, FIT = "model.splice", "fit.json"
+# What `--quick` trains with: enough to fill every table and figure, too little to trust any.
+QUICK = TrainConfig(scout_epochs=4, epochs=4, regression_epochs=2, batch_size=64)
+_NOMINAL_ROWS = 10_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user chose for a reproduction.
+
+    Attributes
+    ----------
+    seeds
+        One run each; sweeps use the first.
+    quick
+        Reduced data and training.
+    data
+        Where the data are; None: the environment variable VIEWSPLICE_DATA says it.
+    callbacks
+        Told of every epoch of every fit.
+    """
+
+    seeds: Sequence[int]
+    quick: bool = False
+    data: Path | None = None
+    callbacks: Sequence[Callback] = ()
+
+
+def fit_part(
+    name: str,
+    load: Callable[[], MultiViewData],
+    data_settings: Mapping[str, Any],
+    params: Mapping[str, Any],
+    options: Options,
+    *,
+    minutes: float,
+) -> Part:
+    """Return the part that fits SPLICE with ``params`` to what ``load`` returns, and saves the model.
+
+    Parameters
+    ----------
+    name
+        Of the part.
+    load, data_settings
+        Returns the data, when the part is done; and everything they depend on.
+    params
+        Of the estimator.
+    options
+        The user's choices.
+    minutes
+        As in `Part`.
+    """
+    chosen = dict(params)
+    if options.quick:
+        chosen["training"] = QUICK
+
+    def work(folder: Path, _: Mapping[str, Path]) -> None:
+        views, validation = load().training()
+        model = SPLICE(**chosen).fit(views, validation=validation, callbacks=options.callbacks)
+        model.save(folder / MODEL)
+        write_json(folder / FIT, {"attempts": model.history_[-1]["attempt"] + 1, "notes": model.notes_})
+
+    return Part(name, fit_settings(data_settings, chosen), work, minutes)
+
+
+def fit_settings(data_settings: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return everything a fit depends on, the recipe's own settings included: a nominal size stands for all sizes."""
+    resolved = choose_settings(
+        params.get("recipe", "auto"),
+        params.get("networks"),
+        params.get("training"),
+        params.get("geometry", "default"),
+        n_rows=_NOMINAL_ROWS,
+        widths={},
+    )
+    return {
+        "data": dict(data_settings),
+        "estimator": settings_to_json(params),
+        "resolved": settings_to_json(vars(resolved)),
+    }
+
+
+def load_fit(folder: Path) -> SPLICE:
+    """Return the model of a finished fit."""
+    return SPLICE.load(folder / MODEL)
+
+
+def stand_beside(model: SPLICE, test: MultiViewData, latents: Mapping[str, Array]) -> dict[str, Any]:
+    """Return what stands beside every score: reconstruction R² by view, and spread and dimension of each space."""
+    rebuilt = model.reconstruct(test.views)
+    used = {name: z for name, z in latents.items() if z.shape[1]}
+    return {
+        "rows": len(test),
+        "widths": {**model.n_shared_, **model.n_private_},
+        "reconstruction_r2": {name: reconstruction_r2(x, rebuilt[name]) for name, x in test.views.arrays.items()},
+        "effective_dimension": {name: effective_dimension_of(z) for name, z in used.items()},
+        "spread": {name: latent_spread(z) for name, z in used.items()},
+        "collapsed": [name for name, z in used.items() if is_collapsed(z)],
+    }

@@ -1,0 +1,132 @@
+"""Pictures of the LGN-V1 experiment, from the fits of one seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from viewsplice._types import Array
+from viewsplice.datasets import MultiViewData
+from viewsplice.estimator import SPLICE
+from viewsplice.experiments.drawing import panels, save, show_images, show_space
+from viewsplice.plotting import reconstruction_plot
+
+_N_SHOWN = 3000
+_SHARED = ("lgn->v1", "v1->lgn")
+
+
+def draw(
+    folder: Path, models: Mapping[str, SPLICE], clean: MultiViewData, noisy: MultiViewData, *, quick: bool
+) -> None:
+    """Write the figures of one seed, from models "full", "step1" and "noisy"."""
+    full = models["full"]
+    test = _some(clean.rows("test"))
+    _fields(clean, folder / "receptive_fields.png", quick)
+    _sheets(models["step1"], full, test, folder / "sheet.png", quick)
+    _tiling(full, test, folder / "tiling.png", quick)
+    _private(full, test, folder / "private.png", quick)
+    _leaks(full, test, folder / "leaks.png", quick)
+    pairs = {"no noise": (full, clean), "noise 0.4": (models["noisy"], noisy)}
+    _reconstructions(pairs, folder / "reconstructions.png", quick)
+
+
+def _some(data: MultiViewData) -> MultiViewData:
+    """Return at most so many rows as a picture can show."""
+    rows = np.arange(min(len(data), _N_SHOWN))
+    return MultiViewData(
+        views=data.views[rows],
+        shared={name: values[rows] for name, values in data.shared.items()},
+        private={view: {name: z[rows] for name, z in factors.items()} for view, factors in data.private.items()},
+        groups=None,
+        split={"test": rows},
+        details=data.details,
+    )
+
+
+def _fields(data: MultiViewData, path: Path, quick: bool) -> None:
+    axes = panels(1, 3, size=(3.2, 3.4))
+    n_grid = len(data.details["centers"])
+    kinds = (
+        ("LGN: difference of Gaussians", data.details["lgn_fields"]),
+        ("V1: vertical Gabors", data.details["v1_fields"][:n_grid]),
+        ("V1: horizontal Gabors", data.details["v1_fields"][n_grid:]),
+    )
+    side = round(np.sqrt(n_grid))
+    chosen = [row * side + column for row in (2, 7, 12, 17) for column in (2, 7, 12, 17)]
+    for ax, (title, fields) in zip(axes, kinds, strict=True):
+        show_images(ax, fields[[i for i in chosen if i < n_grid]], n_columns=4, title=title)
+    save(axes[0], path, quick=quick, title="Receptive fields: 16 of each kind")
+
+
+def _sheets(step1: SPLICE, full: SPLICE, test: MultiViewData, path: Path, quick: bool) -> None:
+    axes = panels(2, 4)
+    for row, (name, model) in enumerate((("Step 1 only", step1), ("both steps", full))):
+        latents = model.transform(test.views).shared
+        for column, (space, factor) in enumerate((space, factor) for space in _SHARED for factor in ("x", "y")):
+            label = f"{name}: {space}"
+            ax = axes[4 * row + column]
+            show_space(ax, latents[space], test.shared[factor], label=label, color_label=f"{factor} (pixels)")
+    save(axes[0], path, quick=quick, title="The shared sheet before and after geometry, test rows")
+
+
+def _tiling(full: SPLICE, test: MultiViewData, path: Path, quick: bool) -> None:
+    """Single neurons over the shared space: their activity where only the shared part varies."""
+    axes = panels(3, 6, size=(2.3, 2.1))
+    centers = test.details["centers"]
+    places = [(25, 75), (75, 75), (50, 50), (25, 25), (75, 25), (50, 12)]
+    nearest = [int(((centers - place) ** 2).sum(axis=1).argmin()) for place in places]
+    groups = (
+        ("v1->lgn", "LGN", nearest),
+        ("lgn->v1", "V1 vertical", nearest),
+        ("lgn->v1", "V1 horizontal", [i + len(centers) for i in nearest]),
+    )
+    for row, (space, name, neurons) in enumerate(groups):
+        latents, activity = full.transform(test.views).shared[space], full.project(test.views, vary=space)
+        for column, neuron in enumerate(neurons):
+            ax = axes[6 * row + column]
+            _dots(ax, latents, activity[:, neuron])
+            ax.set_title(f"{name} neuron {neuron}", fontsize="small")
+    title = "Activity of single neurons over the shared space (private part held): receptive fields tile the sheet"
+    save(axes[0], path, quick=quick, title=title)
+
+
+def _dots(ax: Axes, latents: Array, values: Array) -> None:
+    """Draw a small map without axes: position is the latent, color the value."""
+    plane = np.column_stack([latents, np.zeros((len(latents), 2))])[:, :2]  # narrower spaces are drawn, too
+    ax.scatter(plane[:, 0], plane[:, 1], c=values, s=3, linewidths=0, cmap="cividis", rasterized=True)
+    ax.set(xticks=[], yticks=[])
+    ax.set_aspect("equal", adjustable="datalim")
+
+
+def _private(full: SPLICE, test: MultiViewData, path: Path, quick: bool) -> None:
+    axes = panels(1, 2)
+    latents = full.transform(test.views).private
+    for ax, view in zip(axes, test.views.names, strict=True):
+        color = test.private[view]["position"]
+        show_space(ax, latents[view], color, label=f"private space of {view}", color_label="true position")
+    save(axes[0], path, quick=quick, title="Private spaces against the true position, test rows")
+
+
+def _leaks(full: SPLICE, test: MultiViewData, path: Path, quick: bool) -> None:
+    axes = panels(2, 4)
+    latents = full.transform(test.views).spaces()
+    pairs = [(space, f"{view}/position") for space in _SHARED for view in test.views.names]
+    pairs += [(view, factor) for view in test.views.names for factor in ("x", "y")]
+    factors = test.factors()
+    for ax, (space, factor) in zip(axes, pairs, strict=True):
+        show_space(ax, latents[space], factors[factor], label=f"space {space}", color_label=factor)
+    save(axes[0], path, quick=quick, title="Leaks would show as structure here: each space by what it should not tell")
+
+
+def _reconstructions(models: dict[str, tuple[SPLICE, MultiViewData]], path: Path, quick: bool) -> None:
+    axes = panels(2, 2, size=(6.5, 3.0))
+    for row, (name, (model, data)) in enumerate(models.items()):
+        test = data.rows("test")
+        rebuilt = model.reconstruct(test.views)
+        for column, view in enumerate(test.views.names):
+            x = test.views[view]
+            reconstruction_plot(x, rebuilt[view], label=f"{view}, {name}", ax=axes[2 * row + column])
+    save(axes[0], path, quick=quick, title="Activity of single trials, recorded and rebuilt, test rows")

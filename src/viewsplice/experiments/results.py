@@ -1,0 +1,159 @@
+"""What an experiment reports: rows beside the paper's figures, tables, and what of the paper's is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import mean, stdev
+from typing import Any
+
+from scipy.stats import ttest_ind, ttest_rel
+
+_FACTORS = ("r2_x_AB", "r2_y_AB", "r2_x_BA", "r2_y_BA", "r2_private_A", "r2_private_B")
+
+# The paper's figures: (experiment, method) -> metric -> value; None where it only says "similar".
+PAPER: Mapping[tuple[str, str], Mapping[str, float | None]] = {
+    ("rotated-mnist", "splice"): {
+        "angle_variance": 97.12,
+        "digit_accuracy": 90.8,
+        "angle_variance_conv": None,
+        "angle_variance_lambda_0.1x": 98.28,
+        "angle_variance_lambda_1x": 97.12,
+        "angle_variance_lambda_10x": 97.89,
+    },
+    ("rotated-mnist", "splice-step1"): {"angle_variance": 94.83},
+    ("sprites", "splice"): {
+        "r2_A": 0.956,
+        "r2_B": 0.953,
+        "angle_variance_A": 99.99,
+        "angle_variance_B": 99.99,
+        "angle_sd_A": 98.83,
+        "angle_sd_B": 98.91,
+        "id_variance_A": 99.97,
+        "id_variance_B": 99.97,
+        "id_sd_A": 98.43,
+        "id_sd_B": 98.44,
+    },
+    ("sprites", "splice-step1"): {
+        "r2_A": 0.959,
+        "r2_B": 0.962,
+        "angle_variance_A": 99.65,
+        "angle_variance_B": 99.55,
+        "id_variance_A": 99.79,
+        "id_variance_B": 99.75,
+    },
+    ("lgn-v1", "splice"): dict.fromkeys(_FACTORS, 0.99),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """One figure of one seed; higher is better.
+
+    Attributes
+    ----------
+    experiment, method, metric, value, seed
+        What was measured, by which method, and with which seed.
+    rows
+        Number of rows it was measured on.
+    settings_hash
+        Changes with any setting of the data or of the estimator.
+    """
+
+    experiment: str
+    method: str
+    metric: str
+    value: float
+    seed: int
+    rows: int
+    settings_hash: str
+
+    @property
+    def paper(self) -> float | None:
+        """Return the paper's figure, if it has one."""
+        return PAPER.get((self.experiment, self.method), {}).get(self.metric)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row of ``metrics.json``."""
+        return {**asdict(self), "paper": self.paper}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for people: a title, what to know when reading it, names of columns, rows of texts or numbers."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    note: str = ""
+
+    def markdown(self) -> str:
+        """Return the table with its title and its note."""
+        lines = [f"### {self.title}", ""]
+        lines += [self.note, ""] if self.note else []
+        lines += [_line(self.columns), "|" + "---|" * len(self.columns), *map(_line, self.rows)]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything an experiment found."""
+
+    results: Sequence[Result]
+    tables: Sequence[Table] = field(default_factory=tuple)
+
+
+def missing_rows(experiment: str, results: Iterable[Result]) -> list[str]:
+    """Return the figures of the paper, as ``"method metric"``, that no row stands for."""
+    found = {(result.method, result.metric) for result in results if result.experiment == experiment}
+    return [
+        f"{method} {metric}"
+        for (name, method), metrics in PAPER.items()
+        if name == experiment
+        for metric in metrics
+        if (method, metric) not in found
+    ]
+
+
+def paper_table(experiment: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return each figure of one experiment beside the paper's: mean and SD over seeds.
+
+    Parameters
+    ----------
+    experiment
+        Its name.
+    rows
+        Rows of ``metrics.json``.
+    """
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["experiment"] == experiment:
+            groups.setdefault((row["method"], row["metric"]), []).append(row)
+    lines = []
+    for (method, metric), found in groups.items():
+        paper = found[0]["paper"]
+        values = [row["value"] for row in found]
+        digits = 2 if max(map(abs, values)) > 2 else 4
+        seeds = ", ".join(str(row["seed"]) for row in found)
+        lines.append([method, metric, "" if paper is None else paper, spread(values, digits), seeds])
+    return Table(f"{experiment}: beside the paper", ["method", "figure", "paper", "viewsplice", "seeds"], lines)
+
+
+def spread(values: Sequence[float], digits: int = 4) -> str:
+    """Return mean ± SD over seeds; of one value, the value."""
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}"
+    return f"{mean(values):.{digits}f} ± {stdev(values):.{digits}f}"
+
+
+def _line(cells: Sequence[Any]) -> str:
+    texts = (f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells)
+    return "| " + " | ".join(text.replace("|", r"\|") for text in texts) + " |"
+
+
+def p_values(first: Sequence[float], second: Sequence[float]) -> str:
+    """Return two-sided p-values of a difference between means over the same seeds, in words."""
+    if len(first) < 3:
+        return "too few seeds for a p-value"
+    welch, paired = ttest_ind(first, second, equal_var=False).pvalue, ttest_rel(first, second).pvalue
+    return f"p = {welch:.2g} (Welch), p = {paired:.2g} (paired by seed)"

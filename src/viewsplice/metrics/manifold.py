@@ -1,0 +1,98 @@
+"""Whether points made by a model lie where real points lie, and whether a latent space is a ring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from viewsplice._types import Array
+from viewsplice.metrics.variance import as_rows
+
+
+@dataclass(frozen=True, eq=False)
+class OnManifold:
+    """Distances of made points to real ones, beside those of real points to each other.
+
+    Attributes
+    ----------
+    made, real
+        Distance of each made point to the nearest real one, and of each real point to the nearest other.
+    within_class
+        Mean distance between real points of one class; of all real points where there are no classes.
+    """
+
+    made: Array
+    real: Array
+    within_class: float
+
+    @property
+    def closer(self) -> float:
+        """Share of made points that are nearer to a real point than the mean distance within a class."""
+        return float((self.made < self.within_class).mean())
+
+
+def on_manifold(points: Array, real: Array, labels: Array | None = None) -> OnManifold:
+    """Compare made points with real ones of the same space.
+
+    Parameters
+    ----------
+    points, real
+        Made and real points, (n, ...) and (m, ...), of equal trailing shape.
+    labels
+        Class of each real point, (m,); the mean distance within a class weighs every pair of its points equally.
+    """
+    made, truth = as_rows(points, "points"), as_rows(real, "real")
+    if made.shape[1] != truth.shape[1] or len(truth) < 2:
+        raise ValueError(
+            f"points has shape {made.shape} and real {truth.shape}; expected the same features, 2 real rows"
+        )
+    classes = np.zeros(len(truth)) if labels is None else np.asarray(labels)
+    if classes.shape != (len(truth),):
+        raise ValueError(f"labels has shape {classes.shape}; expected one per real row: ({len(truth)},)")
+    search = NearestNeighbors().fit(truth)
+    return OnManifold(
+        made=search.kneighbors(made, 1)[0][:, 0],
+        real=search.kneighbors(n_neighbors=1)[0][:, 0],
+        within_class=_within(truth, classes),
+    )
+
+
+def _within(points: Array, labels: Array) -> float:
+    """Return the mean distance between two different points of one class."""
+    total, n_pairs = 0.0, 0
+    for label in np.unique(labels):
+        members = points[labels == label]
+        squares = (members**2).sum(axis=1)
+        for start in range(0, len(members), 1024):
+            block = members[start : start + 1024]
+            between = squares[start : start + 1024, None] + squares - 2 * block @ members.T
+            total += float(np.sqrt(np.maximum(between, 0.0)).sum())
+        n_pairs += len(members) * (len(members) - 1)
+    if not n_pairs:
+        raise ValueError("no class has two points; expected labels that repeat")
+    return total / n_pairs
+
+
+def ring_ratio(latents: Array, *, n_points: int = 500, random_state: int = 0) -> float:
+    """Return the longest bar of the first persistent homology over the second: a ring has at least 3.
+
+    Parameters
+    ----------
+    latents
+        One latent space, (n, dimensions).
+    n_points
+        Rows that are compared, drawn at random.
+    random_state
+        Seed of the draw.
+    """
+    try:
+        from ripser import ripser
+    except ImportError as error:
+        raise ImportError("ring_ratio needs ripser: pip install 'viewsplice[topology]'") from error
+    rows = as_rows(latents, "latents")
+    chosen = np.random.default_rng(random_state).permutation(len(rows))[:n_points]
+    births, deaths = ripser(rows[chosen], maxdim=1)["dgms"][1].T
+    bars = np.sort(np.concatenate([deaths - births, np.zeros(2)]))[::-1]
+    return float(bars[0] / bars[1]) if bars[1] > 0 else float("inf") if bars[0] > 0 else 0.0

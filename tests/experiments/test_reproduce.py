@@ -1,0 +1,110 @@
+"""The command `reproduce`, on reduced data: every row, table and figure, resumable, and marked as quick."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from viewsplice.cli import main
+from viewsplice.experiments import EXPERIMENTS
+from viewsplice.experiments.fits import Options
+from viewsplice.experiments.results import PAPER, missing_rows
+
+FIGURES = {"receptive_fields", "sheet", "tiling", "private", "leaks", "reconstructions", "dimensions"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("reproduce")
+    assert main(["reproduce", "lgn-v1", "--quick", "--seeds", "3", "--quiet", "--out", str(out)]) == 0
+    return out
+
+
+def test_every_figure_of_the_paper_has_a_row(folder: Path) -> None:
+    rows = json.loads((folder / "metrics.json").read_text())
+    assert {row["metric"] for row in rows if row["method"] == "splice"} >= set(PAPER["lgn-v1", "splice"])
+    for row in rows:
+        assert set(row) == {"experiment", "method", "metric", "value", "seed", "paper", "rows", "settings_hash"}
+        assert row["seed"] == 3
+        assert row["rows"] == 100
+        assert np.isfinite(row["value"])
+
+
+def test_tables_and_figures_are_there_and_say_that_the_run_was_quick(folder: Path) -> None:
+    tables = (folder / "tables.md").read_text()
+    assert "Quick run" in tables
+    assert {"Linear R² of the true factors", "Leaks", "Shared dimensions needed"} <= {
+        line.removeprefix("### ") for line in tables.splitlines()
+    }
+    pictures = {path.stem: path.read_bytes() for path in (folder / "figures").iterdir()}
+    assert set(pictures) == FIGURES
+    for png in pictures.values():
+        assert len(png) <= 200_000
+        assert np.asarray(Image.open(io.BytesIO(png)).convert("L")).std() > 5  # not blank
+
+
+def test_the_record_has_command_versions_seeds_and_times(folder: Path) -> None:
+    record = json.loads((folder / "run.json").read_text())
+    assert record["command"].startswith("viewsplice reproduce lgn-v1")
+    assert record["seeds"] == [3]
+    assert record["quick"] is True
+    assert {"viewsplice", "torch", "numpy"} <= set(record["versions"])
+    assert record["seconds"]["seed 3: both steps"] > 0
+
+
+def test_a_second_run_finds_everything_done(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (folder / "metrics.json").read_bytes()
+    assert main(["reproduce", "lgn-v1", "--quick", "--seeds", "3", "--out", str(folder)]) == 0
+    said = capsys.readouterr()
+    assert "part " not in said.out + said.err
+    assert (folder / "metrics.json").read_bytes() == before
+
+
+def test_a_lost_part_alone_is_done_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lost = next((folder / "parts").glob("scan-rrr-*"))
+    for path in lost.iterdir():
+        path.unlink()
+    lost.rmdir()
+    assert main(["reproduce", "lgn-v1", "--quick", "--seeds", "3", "--out", str(folder)]) == 0
+    parts = [line for line in capsys.readouterr().out.splitlines() if line.startswith("part ")]
+    assert len(parts) == 1
+    assert "scan: RRR" in parts[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mnist"], "expected one of lgn-v1, rotated-mnist, sprites, neural, or all"),
+        (["lgn-v1", "--seeds", "0,x"], "such as 0,1,2"),
+        (["sprites", "--quick", "--data", "nowhere"], "nowhere"),
+    ],
+)
+def test_bad_usage_is_one_clear_line(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", *arguments, "--quiet", "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_parts_have_their_own_names_and_folders(name: str) -> None:
+    options = Options(seeds=(0, 1))
+    parts = EXPERIMENTS[name].parts(options)
+    assert len({part.name for part in parts}) == len(parts)
+    assert len({part.folder for part in parts}) == len(parts)
+    again = EXPERIMENTS[name].parts(options)
+    assert [part.folder for part in parts] == [part.folder for part in again]
+    quick = {part.folder for part in EXPERIMENTS[name].parts(Options(seeds=(0, 1), quick=True))}
+    assert not quick & {part.folder for part in parts if part.name != "figures"}
+
+
+def test_experiments_without_figures_in_the_paper_miss_none() -> None:
+    assert missing_rows("neural", []) == []
+    assert {name for name, _ in PAPER} <= set(EXPERIMENTS)
