@@ -40,8 +40,9 @@ bench: $(STAMP) ## measure speed and memory against the reference implementation
 	@mkdir -p $(RESULTS)
 	@$(BIN)/python -m benchmarks --out $(RESULTS)/bench.json
 
-reproduce: $(STAMP) ## check the scientific claims on data with known truth
-	@$(PYTEST) -m slow tests/science
+reproduce: $(STAMP) ## run the paper's experiments (hours; goes on where it was interrupted)
+	@$(BIN)/viewsplice reproduce all --out $(RESULTS)/reproduce
+	@$(BIN)/python -m benchmarks.reproduced
 
 docs: $(STAMP) ## build the documentation, warnings as errors
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

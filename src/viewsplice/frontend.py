@@ -16,6 +16,7 @@ from viewsplice.views import row_blocks
 # Up to this many features the axes are exact; beyond, a randomized search finds at most _MOST_AXES leading ones.
 _EXACT_FEATURES = 2048
 _MOST_AXES = 1536
+_ROWS_PER_AXIS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +132,15 @@ def _exact_axes(plain: Standardizer, x: Array, rows: Array, seed: int) -> tuple[
 def _randomized_axes(plain: Standardizer, x: Array, rows: Array, seed: int) -> tuple[Array, Array]:
     """Return leading principal axes of a wide view, by one power iteration on random directions.
 
-    The covariance of 12,288 features would take 1.2 GB, and minutes to decompose; this takes passes over the rows.
+    The covariance of 12,288 features would take 1.2 GB, and minutes to decompose; this takes passes over the rows: two
+    over some of them, which find the directions, and one over all, which measures the variance along each.
     """
+    generator = numpy_generator(seed, "axes")
     n_axes = min(_MOST_AXES, len(rows) - 1, plain.n_features)
-    directions = numpy_generator(seed, "axes").normal(size=(plain.n_features, n_axes)).astype(np.float32)
+    directions = generator.normal(size=(plain.n_features, n_axes)).astype(np.float32)
+    some = np.sort(generator.permutation(rows)[: _ROWS_PER_AXIS * n_axes])
     for _ in range(2):
-        directions = np.linalg.qr(_covariance_times(plain, x, rows, directions))[0]
+        directions = np.linalg.qr(_covariance_times(plain, x, some, directions))[0]
     small = directions.T @ _covariance_times(plain, x, rows, directions)
     variances, turn = np.linalg.eigh((small + small.T).astype(np.float64) / 2)
     return directions @ turn[:, ::-1].astype(np.float32), np.maximum(variances[::-1], 0.0)

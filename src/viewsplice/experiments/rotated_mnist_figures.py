@@ -64,7 +64,7 @@ def _reconstructions(model: SPLICE, test: MultiViewData, path: Path, quick: bool
 def _private(judged: Mapping[str, Path], path: Path, quick: bool) -> None:
     names = {
         "Step 1 only": "Step 1 only",
-        **{f"both steps, lambda {f:g} x": "both steps" if f == 1 else factor_name(f) for f in FACTORS},
+        **{f"lambda_geo {f:g} x": "both steps" if f == 1 else factor_name(f) for f in FACTORS},
     }
     axes = panels(2, len(names), size=(3.4, 2.9))
     for column, (label, name) in enumerate(names.items()):
@@ -74,7 +74,7 @@ def _private(judged: Mapping[str, Path], path: Path, quick: bool) -> None:
             arrays["private"],
             color=arrays["corrected"],
             kind="circular",
-            label=f"{label}: {score:.1%} by angle",
+            label=f"{label}: {score:.1%}",
             color_label="corrected angle (degrees)",
             ax=axes[column],
         )
@@ -86,7 +86,7 @@ def _private(judged: Mapping[str, Path], path: Path, quick: bool) -> None:
             color_label="digit",
             ax=axes[len(names) + column],
         )
-    save(axes[0], path, quick=quick, title="Private space of the rotated view, test digits")
+    save(axes[0], path, quick=quick, title="Private space of the rotated view, test digits; with the variance by angle")
 
 
 def _shared(model: SPLICE, test: MultiViewData, values: Mapping[str, object], path: Path, quick: bool) -> None:
