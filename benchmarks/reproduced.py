@@ -38,7 +38,9 @@ def main() -> int:
             rows += json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
             tables = (folder / "tables.md").read_text(encoding="utf-8").strip()
             command = json.loads((folder / "run.json").read_text(encoding="utf-8"))["command"]
-            pages.append(tables.replace("\n", f"\n\n`{command}`\n", 1).replace("\n##", "\n###").replace("## ", "### ", 1))
+            pages.append(
+                tables.replace("\n", f"\n\n`{command}`\n", 1).replace("\n##", "\n###").replace("## ", "### ", 1)
+            )
     put(_README, "reproduced", overview(rows))
     put(_PAGE, "reproduced", "\n\n".join(pages))
     return 0

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "viewsplice"
 # A name stands for a module, or for all modules of a package that have no entry of their own.
 LAYERS: dict[str, int] = {
     **dict.fromkeys(("_types", "_validation", "_random", "exceptions", "config", "views"), 0),
-    **dict.fromkeys(("networks", "losses", "frontend", "counts", "io", "metrics", "datasets"), 1),
+    **dict.fromkeys(("networks", "losses", "frontend", "chunks", "counts", "io", "metrics", "datasets"), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("neighbors", "geodesics", "landmark_mds", "isomap")), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("walks", "diffusion")), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("anchors", "extension", "evidence", "smoothing")), 1),
@@ -56,7 +56,7 @@ MAX_FILE_LINES = 300
 MAX_FUNCTION_LINES = 60
 MAX_ARGUMENTS = 8
 # The constructor of a scikit-learn estimator lists every parameter: clone and get_params read its signature.
-MANY_ARGUMENTS = {"SPLICE.__init__", "ColumnSPLICE.__init__"}
+MANY_ARGUMENTS = {f"{name}.__init__" for name in ("SPLICE", "ColumnSPLICE", "DCCAE", "Karakasis", "Lyu")}
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 

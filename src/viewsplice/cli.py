@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError) as error:
         return _complain(" ".join(str(error).split()), 2)
     except KeyboardInterrupt:
-        return _complain("interrupted", 130)
+        is_resumable = options.run is _reproduce
+        return _complain("interrupted" + (": give the same command again to go on" if is_resumable else ""), 130)
     return 0
 
 

@@ -19,8 +19,6 @@ _RESERVED = frozenset(dir(nn.ModuleDict()))
 # Rows are handled in blocks of about this many numbers (4 MB in float64), and of at most this many rows.
 _BLOCK_VALUES = 2**19
 _BLOCK_ROWS = 2**12
-# Rows that pass through the networks at once when nothing is trained.
-CHUNK_ROWS = 1024
 
 
 def arrow(source: str, target: str) -> str:

@@ -76,6 +76,17 @@ def test_a_lost_part_alone_is_done_again(folder: Path, capsys: pytest.CaptureFix
     assert "scan: RRR" in parts[0]
 
 
+def test_an_interruption_says_how_to_go_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("viewsplice.experiments.run_parts", interrupt)
+    assert main(["reproduce", "lgn-v1", "--quick", "--out", str(folder)]) == 130
+    assert capsys.readouterr().err == "viewsplice: interrupted: give the same command again to go on\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -9,6 +9,12 @@ from scipy.spatial.distance import cdist
 from viewsplice.geometry import extension
 from viewsplice.geometry.extension import N_LINKS, extend_distances
 
+
+def extend(*arguments, **options):
+    """Return what is yielded block by block as one array, (n_landmarks, n)."""
+    return np.concatenate(list(extend_distances(*arguments, **options))).T
+
+
 RNG = np.random.default_rng(0)
 KNOWN = RNG.uniform(size=(120, 3))
 FURTHER = RNG.uniform(size=(15, 3))
@@ -37,7 +43,7 @@ def with_node(weights, known, point):
 
 def test_a_point_is_as_far_as_it_would_be_as_one_more_node():
     distances, weights = graph_distances(KNOWN, LANDMARKS)
-    found = extend_distances(distances, KNOWN, [FURTHER])
+    found = extend(distances, KNOWN, [FURTHER])
     for i, point in enumerate(FURTHER):
         # From the point outwards: a shortest path to a landmark never comes back through the point itself.
         expected = dijkstra(with_node(weights, KNOWN, point), indices=len(KNOWN))[LANDMARKS]
@@ -46,22 +52,22 @@ def test_a_point_is_as_far_as_it_would_be_as_one_more_node():
 
 def test_known_points_keep_their_distances():
     distances, _ = graph_distances(KNOWN, LANDMARKS, n_neighbors=N_LINKS)
-    assert extend_distances(distances, KNOWN, [KNOWN]) == pytest.approx(distances, rel=1e-9)
+    assert extend(distances, KNOWN, [KNOWN]) == pytest.approx(distances, rel=1e-9)
 
 
 @pytest.mark.parametrize("sizes", [(1,) * 15, (7, 8), (0, 15), (14, 1)])
 @pytest.mark.parametrize("block_rows", [2, 5, 1024])
 def test_blocks_change_nothing(monkeypatch, sizes, block_rows):
     distances, _ = graph_distances(KNOWN, LANDMARKS)
-    expected = extend_distances(distances, KNOWN, [FURTHER])
+    expected = extend(distances, KNOWN, [FURTHER])
     monkeypatch.setattr(extension, "_BLOCK_ROWS", block_rows)
     blocks = np.split(FURTHER, np.cumsum(sizes)[:-1])
-    np.testing.assert_array_equal(extend_distances(distances, KNOWN, iter(blocks)), expected)
+    np.testing.assert_array_equal(extend(distances, KNOWN, iter(blocks)), expected)
 
 
 def test_distances_of_another_kind_are_averaged_over_the_nearest_points():
     other = RNG.uniform(5, 6, size=(3, 120))
-    found = extend_distances(other, KNOWN, [FURTHER], add_links=False)
+    found = extend(other, KNOWN, [FURTHER], add_links=False)
     nearest = cdist(FURTHER, KNOWN).argsort(axis=1)[:, :N_LINKS]
     expected = np.stack([other[:, row].mean(axis=1) for row in nearest], axis=1)
     assert found == pytest.approx(expected, rel=1e-12)
@@ -70,8 +76,8 @@ def test_distances_of_another_kind_are_averaged_over_the_nearest_points():
 def test_fewer_known_points_than_links():
     known = np.array([[0.0], [1.0], [3.0]])
     distances = np.array([[0.0, 1.0, 3.0]])
-    assert extend_distances(distances, known, [np.array([[2.5], [-1.0]])]).tolist() == [[2.5, 1.0]]
-    mean = extend_distances(distances, known, [np.array([[2.5]])], add_links=False)
+    assert extend(distances, known, [np.array([[2.5], [-1.0]])]).tolist() == [[2.5, 1.0]]
+    mean = extend(distances, known, [np.array([[2.5]])], add_links=False)
     assert mean[0, 0] == pytest.approx(4 / 3)
 
 
@@ -81,7 +87,7 @@ def test_wide_points_are_compared_along_their_leading_axes():
     wide = np.hstack([KNOWN, 1e-3 * RNG.normal(size=(120, 197))]) @ turn
     further = np.hstack([FURTHER, 1e-3 * RNG.normal(size=(15, 197))]) @ turn
     distances, _ = graph_distances(KNOWN, LANDMARKS)
-    found = extend_distances(distances, wide, [further])
+    found = extend(distances, wide, [further])
     d = cdist(further, wide)
     nearest = d.argsort(axis=1)[:, :N_LINKS]
     expected = np.stack([(distances[:, row] + d[i, row]).min(axis=1) for i, row in enumerate(nearest)], axis=1)
@@ -90,13 +96,13 @@ def test_wide_points_are_compared_along_their_leading_axes():
 
 def test_single_precision_points_give_finite_distances_of_the_distances_type():
     distances, _ = graph_distances(KNOWN, LANDMARKS)
-    found = extend_distances(distances, KNOWN.astype(np.float32), [FURTHER.astype(np.float32)])
+    found = extend(distances, KNOWN.astype(np.float32), [FURTHER.astype(np.float32)])
     assert found.dtype == np.float64
-    assert found == pytest.approx(extend_distances(distances, KNOWN, [FURTHER]), rel=1e-5)
+    assert found == pytest.approx(extend(distances, KNOWN, [FURTHER]), rel=1e-5)
 
 
 def test_where_the_cloud_lies_does_not_matter():
     # Other spaces held at an anchor put a cloud anywhere within the view, some units from the origin.
     distances, _ = graph_distances(KNOWN, LANDMARKS)
-    found = extend_distances(distances, KNOWN + 10.0, [FURTHER + 10.0])
-    assert found == pytest.approx(extend_distances(distances, KNOWN, [FURTHER]), rel=1e-3)
+    found = extend(distances, KNOWN + 10.0, [FURTHER + 10.0])
+    assert found == pytest.approx(extend(distances, KNOWN, [FURTHER]), rel=1e-3)

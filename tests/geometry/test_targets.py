@@ -57,9 +57,14 @@ def test_latent_units(views):
     assert fraction.unit == pytest.approx(fraction.geodesics.mean(), rel=1e-5)
     assert mean.unit == 1.0
     targets = as_targets({"A": fraction}, 0.2, views["A"])
-    assert targets.distances["A"].shape == (30, 5)
-    assert targets.distances["A"].mean().item() == pytest.approx(1.0, rel=1e-5)
-    assert targets.distances["A"][7, 2].item() == pytest.approx(fraction.geodesics[2, 7] / fraction.unit)
+    everything = targets.of(torch.arange(30), torch.arange(5))["A"]
+    assert everything.shape == (30, 5)
+    assert everything.mean().item() == pytest.approx(1.0, rel=1e-5)
+    some = targets.of(torch.tensor([7, 3]), torch.tensor([2, 4]))["A"]
+    assert some[0, 0].item() == pytest.approx(fraction.geodesics[2, 7] / fraction.unit)
+    assert some[1, 1].item() == pytest.approx(fraction.geodesics[4, 3] / fraction.unit)
+    # Distances exist once: those of the targets are those of the geometry.
+    assert np.shares_memory(targets.distances["A"].numpy(), fraction.geodesics)
     assert targets.landmarks.tolist() == fraction.landmarks.tolist()
     assert targets.lambda_geo == 0.2
 

@@ -34,7 +34,7 @@ def make_model(n_private=(2, 1)):
 def make_targets():
     generator = torch.Generator().manual_seed(4)
     distances = {space: torch.rand(28, 4, generator=generator) for space in ("A", "B", "A->B", "B->A")}
-    return GeometryTargets(torch.tensor([1, 5, 9, 20]), distances, lambda_geo=0.3)
+    return GeometryTargets(torch.tensor([1, 5, 9, 20]), distances, 0.3, units=dict.fromkeys(distances, 1.0))
 
 
 def literal_epoch(model, data, generator, *, lambda_dis, targets=None):

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from viewsplice._types import Array
 from viewsplice.datasets import MultiViewData
 from viewsplice.estimator import SPLICE
-from viewsplice.experiments.drawing import panels, save, show_images, show_space
+from viewsplice.experiments.drawing import panels, save, show_space
 from viewsplice.plotting import reconstruction_plot
 
 _N_SHOWN = 3000
@@ -47,18 +47,27 @@ def _some(data: MultiViewData) -> MultiViewData:
 
 
 def _fields(data: MultiViewData, path: Path, quick: bool) -> None:
-    axes = panels(1, 3, size=(3.2, 3.4))
-    n_grid = len(data.details["centers"])
+    """Every field that does not overlap the last one, where it lies in the visual field."""
+    axes = panels(1, 3, size=(3.0, 3.3))
+    corners, n_grid = data.details["corners"].astype(int), len(data.details["corners"])
     kinds = (
         ("LGN: difference of Gaussians", data.details["lgn_fields"]),
         ("V1: vertical Gabors", data.details["v1_fields"][:n_grid]),
         ("V1: horizontal Gabors", data.details["v1_fields"][n_grid:]),
     )
-    side = round(np.sqrt(n_grid))
-    chosen = [row * side + column for row in (2, 7, 12, 17) for column in (2, 7, 12, 17)]
+    side = data.details["lgn_fields"].shape[1]
+    low = corners.min(axis=0)
+    n_pixels = int((corners - low).max()) + side
     for ax, (title, fields) in zip(axes, kinds, strict=True):
-        show_images(ax, fields[[i for i in chosen if i < n_grid]], n_columns=4, title=title)
-    save(axes[0], path, quick=quick, title="Receptive fields: 16 of each kind")
+        canvas = np.zeros((n_pixels, n_pixels))
+        for (x, y), field in zip(corners - low, fields, strict=True):
+            if x % side == 0 and y % side == 0:
+                canvas[y : y + side, x : x + side] = field
+        limit = np.abs(canvas).max()
+        ax.imshow(canvas, origin="lower", cmap="PuOr", vmin=-limit, vmax=limit)
+        ax.set(xticks=[], yticks=[], xlabel="x", ylabel="y")
+        ax.set_title(title, fontsize="medium")
+    save(axes[0], path, quick=quick, title="Receptive fields in the visual field, those that do not overlap")
 
 
 def _sheets(step1: SPLICE, full: SPLICE, test: MultiViewData, path: Path, quick: bool) -> None:
@@ -127,6 +136,8 @@ def _reconstructions(models: dict[str, tuple[SPLICE, MultiViewData]], path: Path
         test = data.rows("test")
         rebuilt = model.reconstruct(test.views)
         for column, view in enumerate(test.views.names):
-            x = test.views[view]
-            reconstruction_plot(x, rebuilt[view], label=f"{view}, {name}", ax=axes[2 * row + column])
+            order = np.argsort(data.details[f"{view}_place_centers"])
+            pair = test.views[view][:, order], rebuilt[view][:, order]
+            reconstruction_plot(*pair, label=f"{view}, {name}", ax=axes[2 * row + column])
+            axes[2 * row + column].set_xlabel("neuron, by its place field")
     save(axes[0], path, quick=quick, title="Activity of single trials, recorded and rebuilt, test rows")

@@ -112,6 +112,8 @@ def _shared(model: SPLICE, test: MultiViewData, values: Mapping[str, object], pa
         color_label="angle (degrees)",
         ax=axes[1],
     )
+    for ax in axes:
+        ax.set(xlabel="t-SNE 1", ylabel="t-SNE 2")
     title = f"t-SNE of s_(B->A), test digits. Digit from private: {private:.1%} (chance {chance:.1%})"
     save(axes[0], path, quick=quick, title=title)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import reduce
 
 import numpy as np
@@ -10,17 +10,20 @@ import torch
 from torch import Tensor
 
 from viewsplice._types import Array
+from viewsplice.views import row_blocks
 
 # Neighbors through which a further point reaches the landmarks.
 N_LINKS = 8
 # Candidates are looked for along so many axes of largest variance; the lengths of links are exact.
 _MOST_AXES = 64
-# Rows compared at a time: with 6,000 known points a block of distances takes 24 MB.
-_BLOCK_ROWS = 1024
+# Rows compared at a time: with 6,000 known points a block of distances takes 6 MB.
+_BLOCK_ROWS = 256
 
 
-def extend_distances(distances: Array, known: Array, blocks: Iterable[Array], *, add_links: bool = True) -> Array:
-    """Return distances (n_landmarks, n) of further points to the landmarks.
+def extend_distances(
+    distances: Array, known: Array, blocks: Iterable[Array], *, add_links: bool = True
+) -> Iterator[Array]:
+    """Yield distances (rows, n_landmarks) of further points to the landmarks, a few points at a time.
 
     A point reaches a landmark through its nearest known points, as it would as one more node of their graph:
     D(l, x) = min_i (||x - x_i|| + D(l, x_i)). The cost per point does not depend on how many there are.
@@ -38,19 +41,18 @@ def extend_distances(distances: Array, known: Array, blocks: Iterable[Array], *,
         mean of its nearest known points' distances.
     """
     axes, origin = _leading_axes(known), known.mean(axis=0)
-    nodes = torch.from_numpy(np.ascontiguousarray((known - origin) @ axes, dtype=np.float32))
+    turned = [(known[block] - origin) @ axes for block in row_blocks(*known.shape)]
+    nodes = torch.from_numpy(np.concatenate(turned).astype(np.float32, copy=False))
     squares = nodes.square().sum(dim=1)
     n_links = min(N_LINKS, len(known))
     by_point = torch.from_numpy(np.ascontiguousarray(distances.T))  # (n_known, n_landmarks): one row per link
     ends = torch.from_numpy(known)
-    parts = []
     for block in blocks:
         for rows in np.array_split(block, max(1, len(block) // _BLOCK_ROWS)):
             seen = torch.from_numpy(np.ascontiguousarray((rows - origin) @ axes, dtype=np.float32))
             links = torch.addmm(squares, seen, nodes.T, alpha=-2.0).topk(n_links, dim=1, largest=False).indices
             lengths = _lengths(ends, torch.from_numpy(rows), links) if add_links else None
-            parts.append(_through(by_point, links, lengths).numpy())
-    return np.concatenate(parts).T
+            yield _through(by_point, links, lengths).numpy()
 
 
 def _lengths(known: Tensor, rows: Tensor, links: Tensor) -> Tensor:
@@ -71,5 +73,8 @@ def _leading_axes(points: Array) -> Array:
     """Return the axes (features, at most 64) along which points vary most."""
     if points.shape[1] <= _MOST_AXES:
         return np.eye(points.shape[1], dtype=np.float32)
-    centered = points.astype(np.float64) - points.mean(axis=0, dtype=np.float64)
-    return np.asarray(np.linalg.eigh(centered.T @ centered)[1][:, -_MOST_AXES:], dtype=np.float32)
+    mean, gram = points.mean(axis=0, dtype=np.float64), np.zeros((points.shape[1],) * 2)
+    for block in row_blocks(*points.shape):
+        centered = points[block] - mean
+        gram += centered.T @ centered
+    return np.asarray(np.linalg.eigh(gram)[1][:, -_MOST_AXES:], dtype=np.float32)

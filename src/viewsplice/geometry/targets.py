@@ -12,6 +12,7 @@ from torch import Tensor
 
 from viewsplice._random import numpy_generator
 from viewsplice._types import Array, EncoderDecoder, Latents, TensorViews
+from viewsplice.chunks import CHUNK_ROWS, in_chunks
 from viewsplice.config import GeometryConfig, LossScale
 from viewsplice.exceptions import GeometryWarning
 from viewsplice.geometry.anchors import choose_anchors
@@ -22,7 +23,7 @@ from viewsplice.geometry.landmark_mds import landmark_mds
 from viewsplice.geometry.neighbors import find_neighbors, without_empty_axes
 from viewsplice.geometry.smoothing import smooth_points
 from viewsplice.geometry.submanifolds import decoded_view, project
-from viewsplice.views import CHUNK_ROWS
+from viewsplice.views import is_arrow, row_blocks
 
 # Widths for which evidence is collected.
 _MOST_WIDTHS = 16
@@ -74,14 +75,24 @@ class GeometryTargets:
     landmarks
         Rows (of the fitted tensors) of the landmarks.
     distances
-        By space, (n_train, n_landmarks), in latent units; row i belongs to the i-th training row.
+        By space, (n_train, n_landmarks), in the user's units; row i belongs to the i-th training row.
     lambda_geo
         Weight of the geodesic losses.
+    units
+        By space, the length of one latent unit in the user's units. Distances are the largest thing that a fit keeps,
+        so they exist once, and only what a batch needs is divided.
     """
 
     landmarks: Tensor
     distances: Mapping[str, Tensor]
     lambda_geo: float
+    units: Mapping[str, float]
+
+    def of(self, positions: Tensor, chosen: Tensor) -> dict[str, Tensor]:
+        """Return distances (positions, chosen landmarks) of some training rows by space, in latent units."""
+        return {
+            space: d.index_select(0, positions)[:, chosen] / self.units[space] for space, d in self.distances.items()
+        }
 
 
 @torch.no_grad()
@@ -131,19 +142,19 @@ def estimate_geometry(
         ]
         found = _measure(clouds, points, landmarks, config)
         mds = landmark_mds(found.distances[:, landmarks], min(_MOST_WIDTHS, latents.spaces()[space].shape[1]))
-        geodesics = found.distances * np.float32(scales[view])
-        judged_points = np.concatenate(list(clouds[0].blocks(judged)))
+        judged_points = clouds[0].points(judged)
+        curve = reconstruction_by_width(judged_points, mds.transform(found.distances[:, judged]))
+        geodesics = np.multiply(found.distances, np.float32(scales[view]), out=found.distances)
         geometry[space] = SpaceGeometry(
             anchors=row_numbers[anchors],
             landmarks=row_numbers[landmarks],
             geodesics=geodesics,
             n_neighbors=found.n_neighbors,
             spectrum=mds.spectrum * scales[view] ** 2,
-            curve=reconstruction_by_width(judged_points, mds.transform(found.distances[:, judged])),
+            curve=curve,
             disagreement=found.disagreement,
             unit=_unit(space, geodesics, loss_scale),
         )
-        del found
     return geometry
 
 
@@ -164,6 +175,14 @@ class _Submanifold:
         for chunk in chosen.split(CHUNK_ROWS):
             yield project(self.model, self.latents[chunk], self.space, self.anchor).cpu().numpy()
 
+    def points(self, rows: Array) -> Array:
+        """Return the points of some rows, (n, n_features): for few of them."""
+        out, start = np.empty((len(rows), self.n_features), dtype=np.float32), 0
+        for block in self.blocks(rows):
+            out[start : start + len(block)] = block
+            start += len(block)
+        return out
+
 
 def _has_others(space: str, latents: Latents[Tensor]) -> bool:
     """Tell whether a space's view is rebuilt from other spaces, too; if not, all anchors show the same points."""
@@ -183,24 +202,32 @@ def _measure(clouds: Sequence[_Submanifold], points: Array, landmarks: Array, co
 
     The neighbors of those rows are looked up at the first anchor only: they hardly depend on it.
     """
-    places = np.searchsorted(points, landmarks)
+    middle, n_neighbors, disagreement = _middle(clouds, points, np.searchsorted(points, landmarks), config)
+    others = np.setdiff1d(np.arange(len(clouds[0].latents)), points)
+    # One training row after the other in memory, as batches take them, and never twice: this is the largest array.
+    distances = np.empty((len(clouds[0].latents), len(landmarks)), dtype=np.float32)
+    distances[points] = middle.T
+    if len(others):
+        known, start = clouds[0].points(points), 0
+        further = clouds[0].blocks(others)
+        for part in extend_distances(middle, known, further, add_links=config.distance is None):
+            distances[others[start : start + len(part)]] = part
+            start += len(part)
+    return _Measured(distances.T, n_neighbors, disagreement)
+
+
+def _middle(
+    clouds: Sequence[_Submanifold], points: Array, places: Array, config: GeometryConfig
+) -> tuple[Array, int | None, float]:
+    """Return medians over anchors of the distances (n_landmarks, n_points), neighbors, and how anchors disagree."""
     found = [_distances(cloud, points, places, config) for cloud in clouds]
     # The median, so that one anchor at which a submanifold is badly decoded does not spoil the others.
-    middle = np.median([distances for distances, _ in found], axis=0) if len(found) > 1 else found[0][0]
+    from_landmark = zip(*(distances for distances, _ in found), strict=True)
+    middle = np.stack([np.median(distances, axis=0) for distances in from_landmark])
     used = [k for _, k in found if k is not None]
     between = np.array([distances[:, places] for distances, _ in found])
     disagreement = float(np.sqrt(((between - np.median(between, axis=0)) ** 2).mean()) / (between.mean() or 1.0))
-    n_rows = len(clouds[0].latents)
-    if n_rows > len(points):
-        others = np.setdiff1d(np.arange(n_rows), points)
-        known = np.concatenate(list(clouds[0].blocks(points)))
-        distances = np.empty((len(landmarks), n_rows), dtype=middle.dtype)
-        distances[:, points] = middle
-        distances[:, others] = extend_distances(
-            middle, known, clouds[0].blocks(others), add_links=config.distance is None
-        )
-        middle = distances
-    return _Measured(middle, max(used) if used else None, disagreement)
+    return middle, max(used) if used else None, disagreement
 
 
 def _distances(
@@ -223,7 +250,7 @@ def _distances(
         del found
         graph = lists.join()
         return graph_geodesics(graph, landmarks, name=name).distances.astype(np.float32), graph.n_neighbors
-    distances = np.asarray(config.distance(np.concatenate(list(cloud.blocks(points))), landmarks), dtype=np.float32)
+    distances = np.asarray(config.distance(cloud.points(points), landmarks), dtype=np.float32)
     expected = (len(landmarks), len(points))
     if distances.shape != expected or not np.isfinite(distances).all():
         raise ValueError(
@@ -248,28 +275,28 @@ def _unit(space: str, geodesics: Array, loss_scale: LossScale) -> float:
 
 def encode_rows(model: EncoderDecoder, views: TensorViews, rows: Tensor) -> Latents[Tensor]:
     """Return the latents of some rows, encoded in chunks without gradients."""
-    with torch.no_grad():
-        parts = [model.encode({name: x[chunk] for name, x in views.items()}) for chunk in rows.split(CHUNK_ROWS)]
+    found = in_chunks(lambda chunk: model.encode({name: x[chunk] for name, x in views.items()}).spaces(), rows)
     return Latents(
-        private={name: torch.cat([part.private[name] for part in parts]) for name in parts[0].private},
-        shared={name: torch.cat([part.shared[name] for part in parts]) for name in parts[0].shared},
+        private={name: z for name, z in found.items() if not is_arrow(name)},
+        shared={name: z for name, z in found.items() if is_arrow(name)},
     )
 
 
 def as_targets(geometry: Mapping[str, SpaceGeometry], lambda_geo: float, like: Tensor) -> GeometryTargets:
-    """Return the training targets of a geometry: latent units, one row per training row, on the device of ``like``.
+    """Return the training targets of a geometry, one row per training row, on the device of ``like``.
 
     Collapsed spaces have no target.
     """
-    landmarks = next(iter(geometry.values())).landmarks
-    distances = {
-        space: torch.as_tensor(
-            np.ascontiguousarray(found.geodesics.T / found.unit), dtype=like.dtype, device=like.device
-        )
-        for space, found in geometry.items()
-        if found.geodesics.any()
-    }
-    return GeometryTargets(torch.as_tensor(landmarks, device=like.device), distances, lambda_geo)
+    kept = {space: found for space, found in geometry.items() if found.geodesics.any()}
+    return GeometryTargets(
+        landmarks=torch.as_tensor(next(iter(geometry.values())).landmarks, device=like.device),
+        distances={
+            space: torch.as_tensor(found.geodesics.T, dtype=like.dtype, device=like.device).contiguous()
+            for space, found in kept.items()
+        },
+        lambda_geo=lambda_geo,
+        units={space: found.unit for space, found in kept.items()},
+    )
 
 
 def as_coordinates(
@@ -281,8 +308,10 @@ def as_coordinates(
     """
     coordinates = {}
     for space, found in geometry.items():
-        distances = found.geodesics.astype(np.float64) / found.unit
         landmarks = np.searchsorted(rows, found.landmarks)
-        mds = landmark_mds(distances[:, landmarks], widths[space])
-        coordinates[space] = torch.as_tensor(mds.transform(distances), dtype=like.dtype, device=like.device)
+        mds = landmark_mds(found.geodesics[:, landmarks].astype(np.float64) / found.unit, widths[space])
+        placed = np.empty((len(rows), widths[space]), dtype=np.float32)
+        for block in row_blocks(len(rows), len(landmarks)):
+            placed[block] = mds.transform(found.geodesics[:, block].astype(np.float64) / found.unit)
+        coordinates[space] = torch.as_tensor(placed, dtype=like.dtype, device=like.device)
     return coordinates

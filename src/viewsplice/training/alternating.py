@@ -11,11 +11,12 @@ from torch import Tensor, nn
 
 from viewsplice._random import torch_generator
 from viewsplice._types import LossTerms, TensorViews
+from viewsplice.chunks import in_chunks
 from viewsplice.config import TrainConfig
 from viewsplice.geometry.targets import GeometryTargets
 from viewsplice.model import SpliceNet
 from viewsplice.training.objectives import LandmarkBatch, Units, autoencoding, disentangling, measurement
-from viewsplice.views import CHUNK_ROWS, endpoints
+from viewsplice.views import endpoints
 
 # A warm-up starts a little above zero, so that its first step is one.
 _FIRST_STEP = 1e-3
@@ -120,8 +121,7 @@ class AlternatingEpoch:
         if self.targets is not None:
             chosen = self._landmarks(self.targets)
             rows = torch.cat([rows, self.targets.landmarks[chosen]])
-            distances = {name: d[:, chosen] for name, d in take(self.targets.distances, positions).items()}
-            landmarks = LandmarkBatch(len(chosen), distances, self.targets.lambda_geo)
+            landmarks = LandmarkBatch(len(chosen), self.targets.of(positions, chosen), self.targets.lambda_geo)
         batch = take(self.data.views, rows)
         terms = autoencoding(
             self.model,
@@ -220,9 +220,7 @@ def take(tensors: Mapping[str, Tensor], index: Tensor) -> dict[str, Tensor]:
 
 def encode_private(model: SpliceNet, views: TensorViews, rows: Tensor) -> dict[str, Tensor]:
     """Return the private latents of some rows without gradients, in chunks."""
-    with torch.no_grad():
-        chunks = [model.encode_private(take(views, chunk)) for chunk in rows.split(CHUNK_ROWS)]
-    return {name: torch.cat([chunk[name] for chunk in chunks]) for name in chunks[0]}
+    return in_chunks(lambda chunk: model.encode_private(take(views, chunk)), rows)
 
 
 def step(optimizer: torch.optim.Optimizer, terms: LossTerms, parameters: list[nn.Parameter]) -> None:

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from viewsplice._types import TensorViews
+from viewsplice.chunks import CHUNK_ROWS
 from viewsplice.model import SpliceNet
 from viewsplice.training.alternating import encode_private, take
 from viewsplice.training.objectives import Units, autoencoding, measurement
-from viewsplice.views import CHUNK_ROWS, endpoints
+from viewsplice.views import endpoints
 
 
 @torch.no_grad()
