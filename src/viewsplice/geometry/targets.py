@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,17 +12,15 @@ from torch import Tensor
 
 from viewsplice._random import numpy_generator
 from viewsplice._types import Array, EncoderDecoder, Latents, TensorViews
-from viewsplice.chunks import CHUNK_ROWS, in_chunks
+from viewsplice.chunks import in_chunks
 from viewsplice.config import GeometryConfig, LossScale
 from viewsplice.exceptions import GeometryWarning
 from viewsplice.geometry.anchors import choose_anchors
+from viewsplice.geometry.clouds import Submanifold, measure
 from viewsplice.geometry.evidence import N_POINTS, reconstruction_by_width
-from viewsplice.geometry.extension import extend_distances
-from viewsplice.geometry.geodesics import choose_landmarks, graph_geodesics
+from viewsplice.geometry.geodesics import choose_landmarks
 from viewsplice.geometry.landmark_mds import landmark_mds
-from viewsplice.geometry.neighbors import find_neighbors, without_empty_axes
-from viewsplice.geometry.smoothing import smooth_points
-from viewsplice.geometry.submanifolds import decoded_view, project
+from viewsplice.geometry.submanifolds import decoded_view
 from viewsplice.views import is_arrow, row_blocks
 
 # Widths for which evidence is collected.
@@ -137,10 +135,10 @@ def estimate_geometry(
     for space in spaces:
         view = decoded_view(space)
         clouds = [
-            _Submanifold(space, model, latents.spaces()[space], latents[int(anchor)], views[view].shape[1])
+            Submanifold(space, model, latents.spaces()[space], latents[int(anchor)], views[view].shape[1])
             for anchor in (anchors if _has_others(space, latents) else anchors[:1])
         ]
-        found = _measure(clouds, points, landmarks, config)
+        found = measure(clouds, points, landmarks, config)
         mds = landmark_mds(found.distances[:, landmarks], min(_MOST_WIDTHS, latents.spaces()[space].shape[1]))
         judged_points = clouds[0].points(judged)
         curve = reconstruction_by_width(judged_points, mds.transform(found.distances[:, judged]))
@@ -158,106 +156,10 @@ def estimate_geometry(
     return geometry
 
 
-@dataclass(frozen=True, eq=False)
-class _Submanifold:
-    """The projections of all rows on one submanifold, made block by block: as a whole they are as large as a view."""
-
-    space: str
-    model: EncoderDecoder
-    latents: Tensor
-    anchor: Latents[Tensor]
-    n_features: int
-
-    @torch.no_grad()
-    def blocks(self, rows: Array) -> Iterator[Array]:
-        """Yield the points of some rows, (rows, n_features) at a time."""
-        chosen = torch.from_numpy(rows).to(self.latents.device)
-        for chunk in chosen.split(CHUNK_ROWS):
-            yield project(self.model, self.latents[chunk], self.space, self.anchor).cpu().numpy()
-
-    def points(self, rows: Array) -> Array:
-        """Return the points of some rows, (n, n_features): for few of them."""
-        out, start = np.empty((len(rows), self.n_features), dtype=np.float32), 0
-        for block in self.blocks(rows):
-            out[start : start + len(block)] = block
-            start += len(block)
-        return out
-
-
 def _has_others(space: str, latents: Latents[Tensor]) -> bool:
     """Tell whether a space's view is rebuilt from other spaces, too; if not, all anchors show the same points."""
     view = decoded_view(space)
     return any(z.shape[1] for name, z in latents.spaces().items() if name != space and decoded_view(name) == view)
-
-
-@dataclass(frozen=True, eq=False)
-class _Measured:
-    distances: Array
-    n_neighbors: int | None
-    disagreement: float
-
-
-def _measure(clouds: Sequence[_Submanifold], points: Array, landmarks: Array, config: GeometryConfig) -> _Measured:
-    """Return distances (n_landmarks, n_train), medians over anchors; rows beyond ``points`` through their neighbors.
-
-    The neighbors of those rows are looked up at the first anchor only: they hardly depend on it.
-    """
-    middle, n_neighbors, disagreement = _middle(clouds, points, np.searchsorted(points, landmarks), config)
-    others = np.setdiff1d(np.arange(len(clouds[0].latents)), points)
-    # One training row after the other in memory, as batches take them, and never twice: this is the largest array.
-    distances = np.empty((len(clouds[0].latents), len(landmarks)), dtype=np.float32)
-    distances[points] = middle.T
-    if len(others):
-        known, start = clouds[0].points(points), 0
-        further = clouds[0].blocks(others)
-        for part in extend_distances(middle, known, further, add_links=config.distance is None):
-            distances[others[start : start + len(part)]] = part
-            start += len(part)
-    return _Measured(distances.T, n_neighbors, disagreement)
-
-
-def _middle(
-    clouds: Sequence[_Submanifold], points: Array, places: Array, config: GeometryConfig
-) -> tuple[Array, int | None, float]:
-    """Return medians over anchors of the distances (n_landmarks, n_points), neighbors, and how anchors disagree."""
-    found = [_distances(cloud, points, places, config) for cloud in clouds]
-    # The median, so that one anchor at which a submanifold is badly decoded does not spoil the others.
-    from_landmark = zip(*(distances for distances, _ in found), strict=True)
-    middle = np.stack([np.median(distances, axis=0) for distances in from_landmark])
-    used = [k for _, k in found if k is not None]
-    between = np.array([distances[:, places] for distances, _ in found])
-    disagreement = float(np.sqrt(((between - np.median(between, axis=0)) ** 2).mean()) / (between.mean() or 1.0))
-    return middle, max(used) if used else None, disagreement
-
-
-def _distances(
-    cloud: _Submanifold, points: Array, landmarks: Array, config: GeometryConfig
-) -> tuple[Array, int | None]:
-    """Return distances (n_landmarks, n_points) by the configured technique, and the neighbors used, if geodesics.
-
-    float32, as decoded points are: the distances to all rows are the largest thing that a fit keeps.
-    """
-    name = f"latent space {cloud.space}"
-    if config.distance is None:
-        # Points, lists and graph are each let go as soon as the next is there.
-        found = without_empty_axes(lambda: cloud.blocks(points), len(points), cloud.n_features)
-        lists = find_neighbors(
-            smooth_points(found, config.smoothing),
-            n_neighbors=config.n_neighbors,
-            grow_by=config.grow_by,
-            name=name,
-        )
-        del found
-        graph = lists.join()
-        return graph_geodesics(graph, landmarks, name=name).distances.astype(np.float32), graph.n_neighbors
-    distances = np.asarray(config.distance(cloud.points(points), landmarks), dtype=np.float32)
-    expected = (len(landmarks), len(points))
-    if distances.shape != expected or not np.isfinite(distances).all():
-        raise ValueError(
-            f"distance returned shape {distances.shape}, {np.sum(~np.isfinite(distances))} values non-finite, for "
-            f"{name}; expected {expected}, landmarks x points, all finite"
-        )
-    return distances, None
 
 
 def _unit(space: str, geodesics: Array, loss_scale: LossScale) -> float:
