@@ -1,0 +1,107 @@
+"""Tuning: the first trial is the model itself, the best by its own objective is kept, time is shared out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from viewsplice import MLPNetworks, TrainConfig, TrainingDivergedError
+from viewsplice.baselines import DMVAE, AdversaryConfig, DeepCCA, Karakasis, Lyu, time_limit, tune_baseline
+from viewsplice.baselines.tuning import drawn
+from viewsplice.training.loop import EpochEvent
+
+Pair = tuple[NDArray[np.float64], ...]
+SHORT = TrainConfig(epochs=2, batch_size=40)
+
+
+def make(method: Any, **changes: Any) -> Any:
+    quick = {"adversary": AdversaryConfig((8,), rows=0, fresh_steps=2)} if method is Lyu else {}
+    return method(1, **{"networks": MLPNetworks((8,)), "training": SHORT, "random_state": 0, **quick, **changes})
+
+
+@pytest.mark.parametrize("method", [DeepCCA, Karakasis, Lyu, DMVAE])
+def test_the_best_of_all_trials_is_kept(method: Any, two_views: Pair) -> None:
+    found = tune_baseline(make(method), *two_views, n_trials=4)
+    values = [trial["objective"] for trial in found.trials]
+    assert len(set(values)) == 4
+    assert found.best.validation_objective_ == min(values)
+    assert found.trials[0]["settings"] == {}
+    assert all(trial["settings"]["learning_rate"] == pytest.approx(1e-3, rel=10) for trial in found.trials[1:])
+    assert [(trial["epochs"], trial["ended"]) for trial in found.trials] == [(2, "epochs")] * 4
+    # The first trial is the model as it is, and trials can be repeated.
+    assert values[0] == make(method).fit(*two_views).validation_objective_
+    assert [trial["objective"] for trial in tune_baseline(make(method), *two_views, n_trials=2).trials] == values[:2]
+
+
+def test_weights_of_an_objective_are_never_drawn() -> None:
+    generator = np.random.default_rng(0)
+    for model in (make(Karakasis, lambda_rec=0.3), make(Lyu, lambda_dis=7.0), make(DMVAE, lambda_rec=3.0)):
+        other, changed = drawn(model, generator)
+        weights = {name: value for name, value in model.get_params().items() if name.startswith("lambda")}
+        assert {name: other.get_params()[name] for name in weights} == weights
+        assert not changed.keys() & weights.keys()
+        assert (other.training.epochs, other.training.batch_size) == (2, 40)
+        assert other.training.learning_rate == changed["learning_rate"]
+    own = AdversaryConfig(hidden=(5,), rows=7)
+    draws = [drawn(make(Lyu, adversary=own), generator)[0].adversary for _ in range(20)]
+    assert {(draw.hidden, draw.rows) for draw in draws} == {((5,), 7)}
+    assert {draw.n_steps for draw in draws} == {1, 5}
+    assert all(1e-4 <= draw.learning_rate <= 1e-2 for draw in draws)
+
+
+def test_a_trial_that_diverges_loses(two_views: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = DeepCCA.fit
+    n_fits = 0
+
+    def sometimes(self: Any, *args: Any, **options: Any) -> Any:
+        nonlocal n_fits
+        n_fits += 1
+        if n_fits in failing:
+            raise TrainingDivergedError("train", 0, "cca")
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(DeepCCA, "fit", sometimes)
+    failing = {1}
+    found = tune_baseline(make(DeepCCA), *two_views, n_trials=2)
+    assert (found.trials[0]["objective"], found.trials[0]["ended"]) == (math.inf, "divergence")
+    assert found.best.validation_objective_ == found.trials[1]["objective"]
+    failing = {3, 4}
+    with pytest.raises(TrainingDivergedError):
+        tune_baseline(make(DeepCCA), *two_views, n_trials=2)
+
+
+def test_settings_that_cannot_be(two_views: Pair) -> None:
+    with pytest.raises(ValueError, match="validation holds too few rows to judge by"):
+        tune_baseline(make(DeepCCA), *two_views, n_trials=2, validation=0)
+    with pytest.raises(ValueError, match="n_trials is 0; expected an integer of at least 1"):
+        tune_baseline(make(DeepCCA), *two_views, n_trials=0)
+    with pytest.raises(ValueError, match="seconds is 0; expected a finite number above 0"):
+        time_limit(0)
+
+
+def test_time_runs_out_before_an_epoch_that_would_end_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("viewsplice.baselines.tuning.time.monotonic", lambda: now)
+    is_over = time_limit(10.0)
+    answers = []
+    for epoch in range(6):
+        now += 2.4  # four epochs are 9.6 s; a fifth would end at 12 s
+        answers.append(is_over(EpochEvent("train", epoch, 6, {}, None)))
+    assert answers == [False, False, False, True, True, True]
+
+
+def test_every_trial_has_its_share_of_the_time(two_views: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def limit(seconds: float) -> Any:
+        given.append(seconds)
+        return lambda event: event.epoch == 0
+
+    monkeypatch.setattr("viewsplice.baselines.tuning.time_limit", limit)
+    found = tune_baseline(make(DeepCCA), *two_views, n_trials=3, seconds=60)
+    assert given == [20, 20, 20]
+    assert [(trial["epochs"], trial["ended"]) for trial in found.trials] == [(1, "callback")] * 3
