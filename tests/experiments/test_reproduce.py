@@ -93,12 +93,13 @@ def test_an_interruption_says_how_to_go_on(
         (["mnist"], "expected one of lgn-v1, rotated-mnist, sprites, neural, or all"),
         (["lgn-v1", "--seeds", "0,x"], "such as 0,1,2"),
         (["sprites", "--quick", "--data", "nowhere"], "nowhere"),
+        (["lgn-v1", "--quick", "--out", __file__], "is a file; expected a folder"),
     ],
 )
 def test_bad_usage_is_one_clear_line(
     arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["reproduce", *arguments, "--quiet", "--out", str(tmp_path / "out")]) == 2
+    assert main(["reproduce", "--out", str(tmp_path / "out"), "--quiet", *arguments]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1

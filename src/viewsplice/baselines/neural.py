@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from viewsplice._random import derive_seed, root_seed, torch_generator
+from viewsplice._random import root_seed, torch_generator
 from viewsplice._types import Array, Latents, Networks
 from viewsplice._validation import check_decodable, check_known, check_target, private_widths, shared_widths
 from viewsplice.baselines.base import Baseline, mean_r2
@@ -17,11 +17,10 @@ from viewsplice.baselines.coders import Coders
 from viewsplice.baselines.minibatches import Objective, Task, train
 from viewsplice.baselines.settings import default_training
 from viewsplice.config import TrainConfig, check_choice
-from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.preparation import Prepared, check_enough_rows, choose_device, loss_units, prepare
 from viewsplice.recipes import choose_settings
 from viewsplice.training.alternating import TrainingData
-from viewsplice.training.loop import Callback, History
+from viewsplice.training.loop import Callback, History, restarting
 from viewsplice.views import Views, arrows, as_views, row_blocks
 
 Widths = dict[str, int]
@@ -169,25 +168,18 @@ class NeuralBaseline(Baseline):
     ) -> dict[str, Any]:
         """Return what was found; a fit that diverges starts over with a derived seed, up to ``max_restarts`` times."""
         history: History = []
-        for attempt in range(training.max_restarts + 1):
-            attempt_seed = derive_seed(seed, "attempt", attempt) if attempt else seed
-            n_before = len(history)
-            task = self._task(prepared, networks, training, widths, attempt_seed)
+
+        def attempt(seed: int) -> dict[str, Any]:
+            task = self._task(prepared, networks, training, widths, seed)
             objective, judged = self._objective(task), _judged_rows(task)
             judged = judged if len(judged) >= objective.least_rows else judged[:0]
-            try:
-                ended = train(objective, history, judged, callbacks)
-            except TrainingDivergedError as error:
-                failure = error
-                continue
-            finally:
-                for row in history[n_before:]:
-                    row["attempt"] = attempt
+            ended = train(objective, history, judged, callbacks)
             task.net.eval()
             value = objective.total(objective.examined(judged)) if len(judged) else None
             found = {"net_": task.net, "history_": history, "ended_": ended, "validation_objective_": value}
             return {**found, **self._settle(task)}
-        raise failure
+
+        return restarting(attempt, history, seed=seed, max_restarts=training.max_restarts)
 
     def _task(
         self,

@@ -93,12 +93,16 @@ class MultiViewData:
         if part not in self.split:
             raise ValueError(f"got part {part!r}; expected one of {list(self.split)}")
         index = np.asarray(self.split[part], dtype=np.intp)
+        return self.take(index, {part: np.arange(len(index))})
+
+    def take(self, index: Array, split: Mapping[str, Array]) -> MultiViewData:
+        """Return some rows, in the order of ``index``, with a split of their own."""
         return MultiViewData(
             views=self.views[index],
             shared={name: values[index] for name, values in self.shared.items()},
             private={view: {name: z[index] for name, z in factors.items()} for view, factors in self.private.items()},
             groups=None if self.groups is None else self.groups[index],
-            split={part: np.arange(len(index))},
+            split=split,
             details=self.details,
             covariates={name: values[index] for name, values in self.covariates.items()},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from viewsplice.experiments.results import Summary, missing_rows, paper_table
 from viewsplice.io import write_atomic, write_json
 from viewsplice.training.loop import Callback
 
+# What a part of a quick run takes, about: all are small.
+_QUICK_MINUTES = 0.05
 _QUICK = "**Quick run: reduced data and training. It shows that everything runs, not what the method finds.**"
 
 
@@ -78,6 +80,8 @@ def run_experiments(
     """
     if name != "all" and name not in EXPERIMENTS:
         raise ValueError(f"got experiment {name!r}; expected one of {', '.join(EXPERIMENTS)}, or all")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file; expected a folder for the results")
     rows: list[dict[str, Any]] = []
     tables = []
     for chosen in EXPERIMENTS if name == "all" else [name]:
@@ -109,6 +113,8 @@ def reproduce(name: str, out: Path, options: Options, *, say: Say, command: str)
     """
     experiment = EXPERIMENTS[name]
     parts = experiment.parts(options)
+    if options.quick:
+        parts = [replace(part, minutes=_QUICK_MINUTES) for part in parts]
     done = run_parts(parts, out / "parts", say)
     summary = experiment.summarize(done, options)
     missing = missing_rows(name, summary.results)

@@ -12,7 +12,7 @@ from viewsplice.experiments.curves import curve_parts, curves_table, draw_curves
 from viewsplice.experiments.drawing import save
 from viewsplice.experiments.fits import Options, fit_part, load_fit
 from viewsplice.experiments.lgn_v1_figures import draw
-from viewsplice.experiments.parts import Done, Part, read_values, write_values
+from viewsplice.experiments.parts import Done, Part, hash_of, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
 from viewsplice.experiments.truth import judge
 
@@ -124,7 +124,7 @@ def _results(done: Done, fit: str, method: str, seed: int) -> list[Result]:
     values = read_values(done[f"{fit}, judged"])
     named = {metric: values["linear_r2"].get(key, 0.0) for metric, key in _METRICS.items()}
     named |= {f"r2_{view}": values["reconstruction_r2"][name] for view, name in (("A", "lgn"), ("B", "v1"))}
-    code = done[fit].name.rsplit("-", 1)[1]
+    code = hash_of(done[fit])
     return [Result(NAME, method, metric, value, seed, values["rows"], code) for metric, value in named.items()]
 
 

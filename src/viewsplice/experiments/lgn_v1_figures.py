@@ -36,14 +36,7 @@ def draw(
 def _some(data: MultiViewData) -> MultiViewData:
     """Return at most so many rows as a picture can show."""
     rows = np.arange(min(len(data), _N_SHOWN))
-    return MultiViewData(
-        views=data.views[rows],
-        shared={name: values[rows] for name, values in data.shared.items()},
-        private={view: {name: z[rows] for name, z in factors.items()} for view, factors in data.private.items()},
-        groups=None,
-        split={"test": rows},
-        details=data.details,
-    )
+    return data.take(rows, {"test": rows})
 
 
 def _fields(data: MultiViewData, path: Path, quick: bool) -> None:

@@ -21,7 +21,7 @@ from viewsplice.experiments.drawing import save
 from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
 from viewsplice.experiments.neural_figures import draw_latents, draw_prediction
 from viewsplice.experiments.nulls import decoding_null, pairing_null
-from viewsplice.experiments.parts import Done, Part, read_arrays, read_values, write_values
+from viewsplice.experiments.parts import Done, Part, hash_of, read_arrays, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
 from viewsplice.metrics import reconstruction_r2
 
@@ -105,15 +105,7 @@ def _first_trials(data: MultiViewData, n_trials: int) -> MultiViewData:
         trials = np.unique(trial[data.split[part]])[: max(2, round(share * n_trials))]
         kept.append(data.split[part][np.isin(trial[data.split[part]], trials)])
     rows = np.sort(np.concatenate(kept))
-    return MultiViewData(
-        views=data.views[rows],
-        shared={},
-        private={},
-        groups=trial[rows],
-        split={part: np.searchsorted(rows, own) for part, own in zip(data.split, kept, strict=True)},
-        details=data.details,
-        covariates={name: values[rows] for name, values in data.covariates.items()},
-    )
+    return data.take(rows, {part: np.searchsorted(rows, own) for part, own in zip(data.split, kept, strict=True)})
 
 
 def _pair(recording: Recording, seed: int, options: Options) -> list[Part]:
@@ -202,7 +194,7 @@ def summarize(done: Done, options: Options) -> Summary:
 def _results(done: Done, recording: Recording, seed: int) -> list[Result]:
     fit = f"{recording.name}: seed {seed}"
     values = read_values(done[f"{fit}, judged"])
-    code = done[fit].name.rsplit("-", 1)[1]
+    code = hash_of(done[fit])
     rows = []
     for key, found in values["prediction"].items():
         method, arrow = key.split(": ")

@@ -148,6 +148,11 @@ def read_arrays(folder: Path) -> dict[str, Array]:
         return {name.replace("|", "/"): file[name] for name in file.files}
 
 
+def hash_of(folder: Path) -> str:
+    """Return the hash of a finished part's settings."""
+    return folder.name.rsplit("-", 1)[1]
+
+
 def seconds_of(folder: Path) -> float:
     """Return how long a finished part took."""
     return float(json.loads((folder / TIME).read_text(encoding="utf-8"))["seconds"])

@@ -15,7 +15,7 @@ from viewsplice.datasets import MultiViewData, rotated_mnist
 from viewsplice.datasets.rotation import rotate_images
 from viewsplice.estimator import SPLICE
 from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
-from viewsplice.experiments.parts import Done, Part, read_values, write_values
+from viewsplice.experiments.parts import Done, Part, hash_of, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, p_values, spread
 from viewsplice.experiments.rotated_mnist_figures import FACTORS, WIDTHS, draw, factor_name, width_name
 from viewsplice.metrics import (
@@ -177,7 +177,7 @@ def _judged(done: Done, seed: int, name: str) -> dict[str, Any]:
 def _results(done: Done, seed: int, name: str, method: str, metrics: Sequence[str], suffix: str = "") -> list[Result]:
     values = _judged(done, seed, name)
     numbers = {"angle_variance": values["angle_variance"], "digit_accuracy": values["digit_accuracy"]["B->A"]}
-    code = done[f"seed {seed}: {name}"].name.rsplit("-", 1)[1]
+    code = hash_of(done[f"seed {seed}: {name}"])
     return [Result(NAME, method, f"{m}{suffix}", 100 * numbers[m], seed, values["rows"], code) for m in metrics]
 
 

@@ -14,7 +14,7 @@ from viewsplice.datasets import MultiViewData, rotated_sprites
 from viewsplice.estimator import SPLICE
 from viewsplice.experiments.drawing import panels, save, show_images
 from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
-from viewsplice.experiments.parts import Done, Part, read_arrays, read_values, write_values
+from viewsplice.experiments.parts import Done, Part, hash_of, read_arrays, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
 from viewsplice.metrics import (
     ring_ratio,
@@ -143,7 +143,7 @@ def summarize(done: Done, options: Options) -> Summary:
 
 def _results(done: Done, seed: int, name: str, method: str) -> list[Result]:
     values = read_values(done[f"seed {seed}: {name}, judged"])
-    code = done[f"seed {seed}: {name}"].name.rsplit("-", 1)[1]
+    code = hash_of(done[f"seed {seed}: {name}"])
     numbers = {f"r2_{view}": values["reconstruction_r2"][view] for view in _SPACES}
     numbers |= {f"{metric}_{view}": 100 * values[metric][view] for metric in _PERCENT for view in _SPACES}
     return [Result(NAME, method, metric, value, seed, values["rows"], code) for metric, value in numbers.items()]

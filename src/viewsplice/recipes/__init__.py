@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import torch
 
-from viewsplice._random import derive_seed
-from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.recipes.auto import solve_auto
 from viewsplice.recipes.paper import solve_paper
 from viewsplice.recipes.problem import Choice as Choice
@@ -15,25 +13,17 @@ from viewsplice.recipes.problem import Problem as Problem
 from viewsplice.recipes.problem import Settings as Settings
 from viewsplice.recipes.problem import Solution as Solution
 from viewsplice.recipes.settings import choose_settings as choose_settings
-from viewsplice.training.loop import History
+from viewsplice.training.loop import History, restarting
 
 
 @torch.enable_grad()
 def solve(problem: Problem) -> Solution:
-    """Fit; a fit that diverges or collapses starts over with a derived seed, up to ``max_restarts`` times.
-
-    Every row of the history says which attempt it belongs to.
-    """
+    """Fit; a fit that diverges or collapses starts over with a derived seed, up to ``max_restarts`` times."""
     history: History = []
     solve_once = solve_auto if problem.settings.recipe == "auto" else solve_paper
-    for attempt in range(problem.settings.training.max_restarts + 1):
-        seed = derive_seed(problem.seed, "attempt", attempt) if attempt else problem.seed
-        done = len(history)
-        try:
-            return solve_once(replace(problem, seed=seed), history)
-        except TrainingDivergedError as error:
-            failure = error
-        finally:
-            for row in history[done:]:
-                row["attempt"] = attempt
-    raise failure
+    return restarting(
+        lambda seed: solve_once(replace(problem, seed=seed), history),
+        history,
+        seed=problem.seed,
+        max_restarts=problem.settings.training.max_restarts,
+    )

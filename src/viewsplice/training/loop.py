@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from viewsplice._random import derive_seed
 from viewsplice.config import TrainConfig
 from viewsplice.exceptions import TrainingDivergedError
 
 History = list[dict[str, Any]]
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -114,3 +116,20 @@ def _non_finite(terms: dict[str, float], model: nn.Module) -> str | None:
         if not math.isfinite(value):
             return name
     return next((name for name, value in model.named_parameters() if not torch.isfinite(value).all()), None)
+
+
+def restarting(attempt: Callable[[int], R], history: History, *, seed: int, max_restarts: int) -> R:
+    """Return the first attempt that does not diverge; each but the first gets a derived seed.
+
+    Every row of the history says which attempt it belongs to.
+    """
+    for number in range(max_restarts + 1):
+        n_before = len(history)
+        try:
+            return attempt(derive_seed(seed, "attempt", number) if number else seed)
+        except TrainingDivergedError as error:
+            failure = error
+        finally:
+            for row in history[n_before:]:
+                row["attempt"] = number
+    raise failure
