@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist
 
-from viewsplice.geometry.landmark_mds import effective_dimension, landmark_mds
+from viewsplice.geometry.landmark_mds import LandmarkMDS, effective_dimension, faithful_width, landmark_mds
 
 Points = NDArray[np.float64]
 
@@ -97,3 +97,29 @@ def test_bad_input(cloud: Points) -> None:
         mds.transform(square[:5])
     with pytest.raises(ValueError, match=r"shape \(60,\); expected one row per landmark"):
         mds.transform(square[0])
+
+
+def test_axes_that_throw_points_off_are_left_out() -> None:
+    # Three dimensions, and an error in every distance: thirty landmarks span thirty axes, of which three mean something.
+    generator = np.random.default_rng(1)
+    cloud = generator.normal(size=(400, 3))
+    distances = cdist(cloud[:30], cloud) + 0.05 * generator.normal(size=(30, 400))
+    between, others = np.abs(distances[:, :30]), distances[:, 30:]
+    np.fill_diagonal(between, 0.0)
+    mds = landmark_mds(between, 25)
+    width = faithful_width(mds, between, others)
+    assert width == 3
+
+    def error(placement: LandmarkMDS) -> float:
+        return float(np.abs(cdist(placement.transform(between), placement.transform(others)) - others).mean())
+
+    limited = mds.limited(width)
+    assert not limited.transform(others)[:, width:].any()
+    np.testing.assert_array_equal(limited.transform(others)[:, :width], mds.transform(others)[:, :width])
+    assert error(limited) < 0.2 * error(mds)
+
+
+def test_exact_distances_keep_every_axis(cloud: Points) -> None:
+    between = cdist(cloud[:12], cloud[:12])
+    assert faithful_width(landmark_mds(between, 2), between, cdist(cloud[:12], cloud)) == 2
+    assert faithful_width(landmark_mds(between, 3), between, cdist(cloud[:12], cloud)) == 3

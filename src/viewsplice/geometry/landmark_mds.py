@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,12 @@ class LandmarkMDS:
             )
         return np.asarray(self.components @ (self.mean_squared[:, None] - distances**2) / 2).T
 
+    def limited(self, n_coordinates: int) -> LandmarkMDS:
+        """Return the same placement with all but the first so many coordinates 0."""
+        components = self.components.copy()
+        components[n_coordinates:] = 0
+        return replace(self, components=components)
+
 
 def landmark_mds(landmark_distances: Array, n_components: int) -> LandmarkMDS:
     """Fit classical MDS to the distances between landmarks.
@@ -72,6 +78,28 @@ def landmark_mds(landmark_distances: Array, n_components: int) -> LandmarkMDS:
     components = np.zeros((n_components, len(squared)))
     components[:n_positive] = np.sign(largest) * leading / np.sqrt(eigenvalues[:n_positive, None])
     return LandmarkMDS(components, mean_squared, eigenvalues / len(squared))
+
+
+def faithful_width(mds: LandmarkMDS, landmark_distances: Array, distances: Array) -> int:
+    """Return with how many leading coordinates points lie at their given distances from the landmarks, most nearly.
+
+    A coordinate is a sum over landmarks divided by the square root of its eigenvalue: along axes on which the landmarks
+    hardly differ, other points are thrown far off by the least error in their distances. Landmarks themselves do not
+    show it, so ``distances`` should be those of other points.
+
+    Parameters
+    ----------
+    mds
+        The placement.
+    landmark_distances, distances
+        Between landmarks (m, m), and from landmarks to other points (m, n).
+    """
+    landmarks, points = mds.transform(landmark_distances), mds.transform(distances)
+    squared, errors = np.zeros_like(distances), []
+    for at_landmarks, at_points in zip(landmarks.T, points.T, strict=True):
+        squared += (at_landmarks[:, None] - at_points) ** 2
+        errors.append(np.square(np.sqrt(squared) - distances).mean())
+    return 1 + int(np.argmin(errors))
 
 
 def effective_dimension(spectrum: Array, threshold: float = 0.05) -> int:

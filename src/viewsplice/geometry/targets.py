@@ -19,12 +19,14 @@ from viewsplice.geometry.anchors import choose_anchors
 from viewsplice.geometry.clouds import Submanifold, measure
 from viewsplice.geometry.evidence import N_POINTS, reconstruction_by_width
 from viewsplice.geometry.geodesics import choose_landmarks
-from viewsplice.geometry.landmark_mds import landmark_mds
+from viewsplice.geometry.landmark_mds import faithful_width, landmark_mds
 from viewsplice.geometry.submanifolds import decoded_view
 from viewsplice.views import is_arrow, row_blocks
 
 # Widths for which evidence is collected.
 _MOST_WIDTHS = 16
+# Rows that tell how many coordinates place a point where its distances say.
+_FAITHFUL_ROWS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,12 +208,17 @@ def as_coordinates(
 ) -> dict[str, Tensor]:
     """Return landmark-MDS coordinates (n_train, width) of every space, in latent units.
 
-    ``rows`` are the row numbers of the training rows, in order. Spaces without extent are at the origin.
+    ``rows`` are the row numbers of the training rows, in order. Spaces without extent are at the origin, and so is
+    every point along axes that place points worse than they would be without (`faithful_width`).
     """
     coordinates = {}
     for space, found in geometry.items():
         landmarks = np.searchsorted(rows, found.landmarks)
-        mds = landmark_mds(found.geodesics[:, landmarks].astype(np.float64) / found.unit, widths[space])
+        between = found.geodesics[:, landmarks].astype(np.float64) / found.unit
+        others = np.setdiff1d(np.arange(len(rows)), landmarks)[:: max(1, len(rows) // _FAITHFUL_ROWS)]
+        others = others if len(others) else landmarks
+        mds = landmark_mds(between, widths[space])
+        mds = mds.limited(faithful_width(mds, between, found.geodesics[:, others].astype(np.float64) / found.unit))
         placed = np.empty((len(rows), widths[space]), dtype=np.float32)
         for block in row_blocks(len(rows), len(landmarks)):
             placed[block] = mds.transform(found.geodesics[:, block].astype(np.float64) / found.unit)
