@@ -100,7 +100,7 @@ def test_bad_input(cloud: Points) -> None:
 
 
 def test_axes_that_throw_points_off_are_left_out() -> None:
-    # Three dimensions, and an error in every distance: thirty landmarks span thirty axes, of which three mean something.
+    # Three dimensions, and an error in every distance: of the axes of thirty landmarks, three mean something.
     generator = np.random.default_rng(1)
     cloud = generator.normal(size=(400, 3))
     distances = cdist(cloud[:30], cloud) + 0.05 * generator.normal(size=(30, 400))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from viewsplice.config import GeometryConfig
 from viewsplice.geometry.extension import extend_distances
 from viewsplice.geometry.geodesics import graph_geodesics
 from viewsplice.geometry.neighbors import find_neighbors, without_empty_axes
-from viewsplice.geometry.smoothing import smooth_points
+from viewsplice.geometry.smoothing import nearest_points, smooth_points, torn_edges
 from viewsplice.geometry.submanifolds import project
 
 
@@ -94,17 +94,16 @@ def _distances(cloud: Submanifold, points: Array, landmarks: Array, config: Geom
     """
     name = f"latent space {cloud.space}"
     if config.distance is None:
-        # Points, lists and graph are each let go as soon as the next is there.
         found = without_empty_axes(lambda: cloud.blocks(points), len(points), cloud.n_features)
-        lists = find_neighbors(
-            smooth_points(found, config.smoothing),
-            n_neighbors=config.n_neighbors,
-            grow_by=config.grow_by,
-            name=name,
-        )
-        del found
-        graph = lists.join()
-        return graph_geodesics(graph, landmarks, name=name).distances.astype(np.float32), graph.n_neighbors
+        nearest = nearest_points(found, config.smoothing)
+        found = smooth_points(found, nearest)
+        graph = find_neighbors(found, n_neighbors=config.n_neighbors, grow_by=config.grow_by, name=name).join()
+        distances = graph_geodesics(graph, landmarks, name=name).distances
+        seam = torn_edges(found, nearest, distances)
+        if seam is not None:
+            mended = replace(graph, weights=graph.weights + seam)
+            distances = graph_geodesics(mended, landmarks, name=name).distances
+        return distances.astype(np.float32), graph.n_neighbors
     distances = np.asarray(config.distance(cloud.points(points), landmarks), dtype=np.float32)
     expected = (len(landmarks), len(points))
     if distances.shape != expected or not np.isfinite(distances).all():
