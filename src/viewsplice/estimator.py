@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
@@ -143,7 +144,13 @@ class SPLICE(FittedAttributes, BaseEstimator):
         check_decodable(n_private, n_shared)
         widths = {**n_private, **n_shared}
         settings = choose_settings(
-            self.recipe, self.networks, self.training, self.geometry, n_rows=len(views), widths=widths
+            self.recipe,
+            self.networks,
+            self.training,
+            self.geometry,
+            n_rows=len(views),
+            widths=widths,
+            n_features=max(math.prod(shape) for shape in views.feature_shapes.values()),
         )
         if settings.recipe == "paper" or settings.geometry is None:
             check_known(widths, "recipe 'paper'" if settings.recipe == "paper" else "geometry=None")

@@ -109,6 +109,20 @@ def test_the_papers_settings_do_not_depend_on_the_data():
     assert (few.geometry.n_anchors, few.geometry.max_points) == (1, 0)
 
 
+def test_wide_views_get_wider_networks_and_more_passes():
+    wide, narrow = (
+        choose_settings("auto", None, None, "default", n_rows=10_000, widths={}, n_features=n) for n in (2_049, 2_048)
+    )
+    assert (wide.networks.width, narrow.networks.width) == (512, 256)
+    assert wide.training.epochs == 4 * narrow.training.epochs
+    assert wide.training.scout_epochs == 4 * narrow.training.scout_epochs
+    assert wide.training.learning_rate < narrow.training.learning_rate
+    given = choose_settings(
+        "auto", ResidualNetworks(width=64), TrainConfig(epochs=3), "default", n_rows=10, widths={}, n_features=9_999
+    )
+    assert (given.networks.width, given.training.epochs) == (64, 3)
+
+
 @pytest.mark.parametrize(
     ("changes", "kind", "message"),
     [

@@ -84,7 +84,10 @@ def fit_part(
 
 
 def fit_settings(data_settings: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return everything a fit depends on, the recipe's own settings included: a nominal size stands for all sizes."""
+    """Return everything a fit depends on, the recipe's own settings included.
+
+    A nominal number of rows stands for all, and so does one of features unless the data's settings tell it.
+    """
     resolved = choose_settings(
         params.get("recipe", "auto"),
         params.get("networks"),
@@ -92,6 +95,7 @@ def fit_settings(data_settings: Mapping[str, Any], params: Mapping[str, Any]) ->
         params.get("geometry", "default"),
         n_rows=_NOMINAL_ROWS,
         widths={},
+        n_features=data_settings.get("n_features", 0),
     )
     return {
         "data": dict(data_settings),

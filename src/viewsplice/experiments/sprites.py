@@ -28,6 +28,7 @@ from viewsplice.plotting import latent_scatter, reconstruction_plot
 NAME = "sprites"
 SEEDS = (0, 1, 2)
 FULL, STEP1 = "both steps", "Step 1 only"
+_N_FEATURES = 64 * 64 * 3
 _SIZES = {"n_train": 20_000, "n_validation": 5_000, "n_test": 5_000}
 _SIZES_QUICK = {"n_train": 400, "n_validation": 100, "n_test": 200}
 _PARAMS: dict[str, Any] = {"n_shared": 500, "n_private": 2}
@@ -59,7 +60,8 @@ def _data(quick: bool, data: Path | None, seed: int) -> MultiViewData:
 
 def _pair(seed: int, name: str, params: dict[str, Any], options: Options, *, minutes: float) -> list[Part]:
     """Return the part that fits and the part that judges the fit."""
-    settings = {"data": "rotated_sprites", "seed": seed, **(_SIZES_QUICK if options.quick else _SIZES)}
+    sizes = _SIZES_QUICK if options.quick else _SIZES
+    settings = {"data": "rotated_sprites", "seed": seed, "n_features": _N_FEATURES, **sizes}
     load = partial(_data, options.quick, options.data, seed)
     fit = fit_part(f"seed {seed}: {name}", load, settings, {**params, "random_state": seed}, options, minutes=minutes)
 

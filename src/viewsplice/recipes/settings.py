@@ -13,6 +13,9 @@ from viewsplice.recipes.problem import Choice, Settings
 _MAKERS = ("encoder", "decoder", "measurer")
 # Seventeen epochs of 12,000 rows settle a stage; the more rows, the fewer passes over them.
 _EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS = 17, 12_000, 8, 40
+_WIDTH = 256
+# Large images hold more than neurons do: wider networks, and more passes to fill them.
+_WIDE_FEATURES, _WIDE_WIDTH, _WIDE_PASSES = 2_048, 512, 4
 # The more steps, the lower the rate and the longer Adam's memory may be: it is always this part of the stage.
 _RATE, _STEPS, _LOWEST_RATE = 4e-3, 800, 1e-3
 _MEMORY, _SHORTEST_MEMORY, _LONGEST_MEMORY = 1 / 40, 0.9, 0.999
@@ -34,8 +37,9 @@ def choose_settings(
     *,
     n_rows: int,
     widths: Mapping[str, int | None],
+    n_features: int = 0,
 ) -> Settings:
-    """Return complete settings for so many rows and latent widths (None: to be found)."""
+    """Return complete settings for so many rows, features of the widest view, and latent widths (None: to be found)."""
     if recipe not in ("auto", "paper"):
         raise ValueError(f"recipe is {recipe!r}; expected 'auto' or 'paper'")
     if isinstance(geometry, str) and geometry != "default":
@@ -50,8 +54,8 @@ def choose_settings(
     if training is not None and not isinstance(training, TrainConfig):
         raise TypeError(f"training is {training!r}; expected a TrainConfig or None")
     if recipe == "auto":
-        made = networks if networks is not None else auto_networks()
-        defaults, distances = auto_training(n_rows, widths, made), auto_geometry(n_rows, widths)
+        made = networks if networks is not None else auto_networks(n_features)
+        defaults, distances = auto_training(n_rows, widths, made, n_features), auto_geometry(n_rows, widths)
     else:
         made = networks if networks is not None else MLPNetworks.paper()
         defaults, distances = TrainConfig.paper(), GeometryConfig.paper()
@@ -63,14 +67,18 @@ def choose_settings(
     )
 
 
-def auto_networks() -> ResidualNetworks:
-    """Return the networks of recipe ``"auto"``."""
-    return ResidualNetworks(width=256, n_blocks=2, n_frequencies=128, frequency_scale=6.0)
+def auto_networks(n_features: int = 0) -> ResidualNetworks:
+    """Return the networks of recipe ``"auto"`` for views of at most so many features."""
+    width = _WIDE_WIDTH if n_features > _WIDE_FEATURES else _WIDTH
+    return ResidualNetworks(width=width, n_blocks=2, n_frequencies=128, frequency_scale=6.0)
 
 
-def auto_training(n_rows: int, widths: Mapping[str, int | None], networks: Networks) -> TrainConfig:
-    """Return the training settings of recipe ``"auto"`` for so many rows."""
+def auto_training(
+    n_rows: int, widths: Mapping[str, int | None], networks: Networks, n_features: int = 0
+) -> TrainConfig:
+    """Return the training settings of recipe ``"auto"`` for so many rows, and features of the widest view."""
     epochs = min(max(round(_EPOCHS * (_ROWS / n_rows) ** 0.25), _FEWEST_EPOCHS), _MOST_EPOCHS)
+    epochs *= _WIDE_PASSES if n_features > _WIDE_FEATURES else 1
     batch = 2 ** round(math.log2(max(1, n_rows / _BATCHES_PER_EPOCH)))
     batch_size = min(max(batch, _SMALLEST_BATCH), _LARGEST_BATCH, max(1, n_rows // 2))
     n_steps = epochs * max(1, n_rows // batch_size)
@@ -126,7 +134,10 @@ def auto_geometry(n_rows: int, widths: Mapping[str, int | None]) -> GeometryConf
 def explain_settings(settings: Settings, n_rows: int) -> dict[str, Choice]:
     """Return what recipe ``"auto"`` chose by the size of the data, with the reasons."""
     training, geometry = settings.training, settings.geometry
-    budget = f"at most, and {training.scout_epochs} of the scout, from {n_rows:,} rows: the more rows, the fewer passes"
+    budget = (
+        f"at most, and {training.scout_epochs} of the scout, from {n_rows:,} rows: the more rows, the fewer passes, and "
+        f"{_WIDE_PASSES} times as many for views of more than {_WIDE_FEATURES:,} features"
+    )
     choices = {
         "batch_size": Choice(
             training.batch_size,
