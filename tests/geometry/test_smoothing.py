@@ -71,22 +71,33 @@ def test_a_ring_that_smoothing_opens_is_closed_again():
     assert (seam.toarray() == seam.toarray().T).all()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_random_points_of_a_ring_stay_a_ring(seed):
+    points = ring(np.random.default_rng(seed).uniform(0, 2 * np.pi, 2000), noise=0.002, seed=seed)
+    graph, distances, seam = distances_of(points, 12, 16)
+    if seam is not None:
+        distances = graph_geodesics(replace(graph, weights=graph.weights + seam), np.array([0])).distances
+    assert distances[0].max() == pytest.approx(np.pi, rel=0.05)
+
+
 def test_nothing_is_torn_where_nothing_was_whole():
     rng = np.random.default_rng(0)
-    whole = rng.uniform(0, 2 * np.pi, 2000)
     arc = rng.uniform(0, 1.9 * np.pi, 2000)  # its ends are far more than a neighborhood apart
     sheet = np.column_stack([rng.uniform(size=(2000, 2)), np.zeros((2000, 3))])
-    assert distances_of(ring(whole, noise=0.002), 12, 16)[2] is None
     assert distances_of(ring(arc, noise=0.002), 12, 16)[2] is None
     assert distances_of(sheet + 0.01 * rng.normal(size=sheet.shape), 12, 16)[2] is None
     assert distances_of(sheet, 0, 16)[2] is None
 
 
 def test_a_stray_point_is_no_seam():
-    # The last point, smoothed to the end of an arc, had the other end among its neighbors: one pair makes no seam.
+    # The last point had the other end of the arc among its neighbors; off the arc, that is no sign of a ring.
     angles = np.linspace(0, 1.98 * np.pi, 1000)
     points = ring(angles)
-    smoothed = np.vstack([points, points[-1:] + 1e-4])
-    nearest = np.column_stack([np.arange(1001), np.r_[np.arange(1000), 0]])
-    distances = graph_geodesics(neighbor_graph(smoothed, n_neighbors=4), np.array([0, 300])).distances
-    assert torn_edges(smoothed, nearest, distances) is None
+    nearest = np.column_stack([np.arange(1000), np.r_[np.arange(999), 0]])
+    distances = graph_geodesics(neighbor_graph(points, n_neighbors=4), np.array([0, 300])).distances
+    way, straight = distances[0, -1], np.linalg.norm(points[-1] - points[0])
+    assert way / straight > 50
+    assert torn_edges(points, nearest, distances).nnz == 2
+    points[-1] += 0.1  # off the ring: noise
+    assert way / np.linalg.norm(points[-1] - points[0]) < 50
+    assert torn_edges(points, nearest, distances) is None

@@ -95,8 +95,8 @@ def _distances(cloud: Submanifold, points: Array, landmarks: Array, config: Geom
     name = f"latent space {cloud.space}"
     if config.distance is None:
         found = without_empty_axes(lambda: cloud.blocks(points), len(points), cloud.n_features)
-        nearest = nearest_points(found, config.smoothing)
-        found = smooth_points(found, nearest)
+        nearest = nearest_points(found, max(config.smoothing, config.n_neighbors) if config.smoothing else 0)
+        found = smooth_points(found, nearest[:, : config.smoothing + 1])
         graph = find_neighbors(found, n_neighbors=config.n_neighbors, grow_by=config.grow_by, name=name).join()
         distances = graph_geodesics(graph, landmarks, name=name).distances
         seam = torn_edges(found, nearest, distances)

@@ -11,10 +11,11 @@ from viewsplice.geometry.neighbors import ZERO_LENGTH
 from viewsplice.views import row_blocks
 
 # Neighbors are torn apart if the way between them is so many times longer than they are apart. Where nothing is torn,
-# bends and noise make it up to about 3; along a ring that was opened it is in the hundreds.
-_TORN = 20.0
-# A seam is crossed by many pairs of neighbors, a stray point between far parts of a manifold has one or two.
-_FEWEST_PAIRS = 3
+# bends and noise make it up to about 3, a stray point between far parts of a manifold 25; along a ring that was opened
+# it is in the hundreds.
+_TORN = 50.0
+# ... and if it matters: points that smoothing has made one are at any ratio, of nothing.
+_SHORTEST_WAY = 0.1
 
 
 def nearest_points(points: Array, n_neighbors: int) -> Array:
@@ -59,21 +60,20 @@ def torn_edges(smoothed: Array, nearest: Array, distances: Array) -> csr_array |
     Parameters
     ----------
     smoothed, nearest
-        The smoothed cloud, (n, features), and the neighborhoods before.
+        The smoothed cloud, (n, features), and neighborhoods before that, at least as large as those averaged over.
     distances
         Along the graph of smoothed points, (n_landmarks, n).
     """
-    rows = np.arange(len(smoothed))
+    rows, least = np.arange(len(smoothed)), _SHORTEST_WAY * distances.mean()
     found = []
     for column in nearest.T:
         lengths = np.maximum(np.linalg.norm(smoothed - smoothed[column], axis=1), ZERO_LENGTH)
         # The way between two points is at least the difference of their ways to any landmark.
         way = np.abs(distances - distances[:, column]).max(axis=0)
-        is_torn = way > _TORN * lengths
+        is_torn = way > np.maximum(_TORN * lengths, least)
         found.append((rows[is_torn], column[is_torn], lengths[is_torn]))
     sources, targets, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    pairs = {(min(pair), max(pair)) for pair in zip(sources.tolist(), targets.tolist(), strict=True)}
-    if len(pairs) < _FEWEST_PAIRS:
+    if not len(sources):
         return None
     edges = csr_array(coo_array((lengths, (sources, targets)), shape=(len(smoothed), len(smoothed))))
     return csr_array(edges.maximum(edges.T))

@@ -135,8 +135,8 @@ def explain_settings(settings: Settings, n_rows: int) -> dict[str, Choice]:
     """Return what recipe ``"auto"`` chose by the size of the data, with the reasons."""
     training, geometry = settings.training, settings.geometry
     budget = (
-        f"at most, and {training.scout_epochs} of the scout, from {n_rows:,} rows: the more rows, the fewer passes, and "
-        f"{_WIDE_PASSES} times as many for views of more than {_WIDE_FEATURES:,} features"
+        f"at most, and {training.scout_epochs} of the scout, from {n_rows:,} rows: the more rows, the fewer passes, "
+        f"and {_WIDE_PASSES} times as many for views of more than {_WIDE_FEATURES:,} features"
     )
     choices = {
         "batch_size": Choice(
