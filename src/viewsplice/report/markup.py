@@ -1,26 +1,58 @@
-"""Small pieces of HTML: tables, figures, and the names of latent spaces. What comes from users is escaped here."""
+"""Small pieces of HTML: tables, figures, notes, and the names of latent spaces. What comes from users is escaped here."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib.metadata import version
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 from viewsplice.views import endpoints, is_arrow
 
+# In the order in which they need each other.
+_SCRIPTS = ("data", "colors", "points", "axes", "gestures", "panel", "legend", "maps", "main")
 
-def fill_page(title: str, sections: Iterable[str]) -> str:
-    """Return the whole page; the title is plain text, the sections are HTML."""
-    template = Template(files("viewsplice.report").joinpath("template.html").read_text(encoding="utf-8"))
-    return template.substitute(title=escape(title), body="\n".join(sections))
+
+def fill_page(title: str, head: str, sections: Iterable[str], data: str) -> str:
+    """Return the whole page; the title is plain text, everything else HTML.
+
+    The policy of the page names the hash of its one script, so that nothing else can run, and allows no request.
+    """
+    script = "(() => {\n" + "\n".join(["'use strict';", *(_static(f"{name}.js") for name in _SCRIPTS)]) + "})();"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Template(_read("template.html")).substitute(
+        title=escape(title),
+        head=head,
+        body="\n".join(sections),
+        data=data,
+        style=_static("page.css"),
+        script=script,
+        hash=digest,
+        version=version("viewsplice"),
+    )
+
+
+def _read(name: str) -> str:
+    return files("viewsplice.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _static(name: str) -> str:
+    return _read(f"static/{name}")
 
 
 def symbol(space: str) -> str:
     """Return a latent space in the paper's symbols, as HTML."""
     letter, index = ("s", "→".join(endpoints(space))) if is_arrow(space) else ("z", space)
     return f"<i>{letter}</i><sub>{escape(index)}</sub>"
+
+
+def plain_symbol(space: str) -> str:
+    """Return the same as plain text."""
+    return f"s {'→'.join(endpoints(space))}" if is_arrow(space) else f"z {space}"
 
 
 def words(space: str) -> str:
@@ -38,16 +70,45 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in rows
     )
     lines = f"<thead><tr>{top}</tr></thead>" if head else ""
-    return f'<div class="table"><table>{lines}<tbody>{body}</tbody></table></div>'
+    return f'<div class="table" tabindex="0" role="region" aria-label="table"><table>{lines}<tbody>{body}</tbody></table></div>'
 
 
-def figure(png: bytes, caption: str, description: str) -> str:
-    """Return an image with its caption; both texts are HTML, the second without tags."""
-    data = base64.b64encode(png).decode()
-    image = f'<img alt="{description}" src="data:image/png;base64,{data}">'
-    return f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
+def figure(svg: str, caption: str, description: str, *, is_wide: bool = False) -> str:
+    """Return a figure with its caption, which is HTML, and a description for those who do not see it, plain text."""
+    picture = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)
+    start = '<figure class="wide">' if is_wide else "<figure>"
+    return f"{start}{picture}<figcaption>{caption}</figcaption></figure>"
 
 
 def panels(figures: Iterable[str]) -> str:
     """Return figures side by side, as many as the window has room for."""
     return f'<div class="panels">{"".join(figures)}</div>'
+
+
+def note(kind: str, text: str) -> str:
+    """Return a marked sentence: ``"good"``, ``"warn"`` or ``"bad"``, said in a word as well; the text is HTML."""
+    word = {"good": "Fine", "warn": "Careful", "bad": "Wrong"}[kind]
+    return f'<p class="note {kind}"><b>{word}.</b> {text}</p>'
+
+
+def listing(value: Any) -> str:
+    """Return any JSON value as HTML: lists of equal mappings as a table, mappings by name, the rest as text."""
+    if isinstance(value, Mapping):
+        return table([], [[escape(_spaced(name)), listing(item)] for name, item in value.items()])
+    if isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
+        names = list(dict.fromkeys(name for item in value for name in item))
+        return table(
+            [escape(_spaced(name)) for name in names],
+            [[listing(item.get(name)) for name in names] for item in value],
+        )
+    if isinstance(value, list | tuple):
+        return ", ".join(listing(item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else escape(str(value))
+
+
+def _spaced(name: Any) -> str:
+    return str(name).replace("_", " ")
