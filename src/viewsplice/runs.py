@@ -33,8 +33,8 @@ from viewsplice.persistence import settings_from_json, settings_to_json
 from viewsplice.views import Views
 
 if TYPE_CHECKING:
+    from viewsplice.page.content import Run
     from viewsplice.plotting import ColorKind
-    from viewsplice.report.content import Run
 
 MODEL = "model.splice"
 SETTINGS = "settings.json"
@@ -103,8 +103,8 @@ def load_inputs(inputs: Mapping[str, Any], names: Sequence[str] | None = None) -
     Parameters
     ----------
     inputs
-        ``views`` and ``color`` (lists of files), ``groups`` (a file or None), ``sqrt``, ``smooth``, and ``kind`` (a list
-        of ``NAME=KIND``), as `start_run` records them.
+        ``views`` and ``color`` (lists of files), ``groups`` (a file or None), ``sqrt``, ``smooth``, and ``kind`` (a
+        list of ``NAME=KIND``), as `start_run` records them.
     names
         What unnamed views are called; default: A, B, ...
     """
@@ -183,7 +183,7 @@ def _folder_of(settings: Mapping[str, Any]) -> str:
 
 def run_record(folder: Path) -> Run:
     """Return what a folder tells about its run."""
-    from viewsplice.report.content import Run
+    from viewsplice.page.content import Run
 
     metrics = _read(folder / METRICS)
     return Run(
@@ -232,8 +232,8 @@ def finish_run(
 
 def write_report(folder: Path, model: SPLICE, data: RunData, out: Path | None = None) -> Path:
     """Write the page of a run into its folder, or to ``out``."""
-    from viewsplice.report.content import make_content
-    from viewsplice.report.page import write_page
+    from viewsplice.page.content import make_content
+    from viewsplice.page.file import write_page
 
     content = make_content(
         model,
@@ -243,7 +243,7 @@ def write_report(folder: Path, model: SPLICE, data: RunData, out: Path | None = 
         feature_names=data.feature_names,
         run=run_record(folder),
     )
-    return write_page(content, out or folder / REPORT, f"What {' and '.join(model.view_names_)} share")
+    return write_page(content, out or folder / REPORT)
 
 
 def run_metrics(model: SPLICE, views: Views, latents: Latents[Array], seconds: float) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import numpy as np
 from viewsplice.datasets import MultiViewData
 from viewsplice.experiments.fits import load_fit
 from viewsplice.experiments.parts import Done, seconds_of
-from viewsplice.report.content import Run, make_content
-from viewsplice.report.page import write_page
+from viewsplice.page.content import Run, make_content
+from viewsplice.page.file import write_page
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from viewsplice.plotting.geometry import spectrum_plot as spectrum_plot
 from viewsplice.plotting.geometry import width_plot as width_plot
 from viewsplice.plotting.latents import latent_scatter as latent_scatter
 from viewsplice.plotting.reconstruction import reconstruction_plot as reconstruction_plot
+from viewsplice.plotting.shares import feature_r2 as feature_r2
 from viewsplice.plotting.shares import feature_shares as feature_shares
 from viewsplice.plotting.shares import share_bars as share_bars
 from viewsplice.plotting.training import loss_curves as loss_curves
@@ -28,6 +29,7 @@ __all__ = [
     "barcode_plot",
     "distance_plot",
     "feature_map",
+    "feature_r2",
     "feature_shares",
     "latent_scatter",
     "leak_plot",

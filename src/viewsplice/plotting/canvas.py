@@ -41,8 +41,8 @@ def to_svg(ax: Axes) -> str:
     """Return the figure that holds ``ax`` as an ``<svg>`` element for the inside of an HTML page.
 
     Text stays text. Black is the color of the text around the element, and the palette and the grays are the CSS
-    variables ``--c0``, ``--c1``, ..., ``--gray`` and ``--grid`` where the page has them, so that figures follow the page
-    from light to dark. The same figure gives the same text each time.
+    variables ``--c0``, ``--c1``, ..., ``--gray`` and ``--grid`` where the page has them, so that figures follow the
+    page from light to dark. The same figure gives the same text each time.
     """
     file = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "viewsplice"}):
@@ -61,6 +61,8 @@ def _themed(svg: str) -> str:
     """Return an SVG text with variables in place of the colors that depend on the ground."""
     names = {color: f"--c{i}" for i, color in enumerate(PALETTE[:-1])} | {GRAY: "--gray", GRID: "--grid"}
     for color, name in names.items():
+        # The ground of a hatch is an attribute, where variables are not allowed.
+        svg = re.sub(f'fill="{color}"', f'style="fill: {color}"', svg, flags=re.IGNORECASE)
         svg = re.sub(f"(?<=: ){color}\\b", f"var({name}, {color})", svg, flags=re.IGNORECASE)
     return re.sub(r"(?<=: )#000000\b", "currentColor", svg)
 

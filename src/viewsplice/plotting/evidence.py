@@ -69,7 +69,9 @@ def leak_plot(leaks: Sequence[Mapping[str, Any]], *, ax: Axes | None = None) -> 
         if chosen.any():
             ax.plot(r2[chosen], rows[chosen], marker, color=color, label=name)
     ax.axvline(0, color=GRAY, linewidth=0.8)
-    ax.set_yticks(rows, [f"{literal(str(leak['source']), 18)}: {literal(str(leak['target']), 18)}" for leak in leaks])
+    ax.set_yticks(
+        rows, [f"{literal(str(leak['source']), 18)} about {literal(str(leak['target']), 18)}" for leak in leaks]
+    )
     ax.invert_yaxis()
     ax.set(
         xlabel="held-out R² of the better probe",

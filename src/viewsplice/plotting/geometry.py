@@ -47,7 +47,7 @@ def distance_plot(geodesics: Array, latent_distances: Array, *, label: str = "",
     ax.hexbin(
         x[kept],
         y[kept],
-        gridsize=45,
+        gridsize=70,
         extent=(0, top, 0, top),
         bins="log",
         mincnt=1,

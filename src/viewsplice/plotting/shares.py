@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from viewsplice._types import Array
 from viewsplice.plotting.canvas import GRAY, PALETTE, axes_or_new, literal
@@ -19,6 +20,8 @@ _STYLES = {
     "neither": (GRAY, ""),
 }
 _LEAST_LABELED = 0.06
+_FEW = 100
+_MANY = 2000
 
 
 def share_bars(shares: Mapping[str, Mapping[str, float]], *, ax: Axes | None = None) -> Axes:
@@ -54,35 +57,67 @@ def share_bars(shares: Mapping[str, Mapping[str, float]], *, ax: Axes | None = N
     return ax
 
 
-def feature_shares(shared: Array, private: Array, together: Array, *, label: str = "", ax: Axes | None = None) -> Axes:
-    """Draw what accounts for the variance of each feature, from the best rebuilt feature to the worst.
+def feature_shares(shared: Array, private: Array, *, label: str = "", ax: Axes | None = None) -> Axes:
+    """Draw each feature of a view by what its shared and its private latents account for.
 
-    The height of the stack is the reconstruction R² of the feature; what is missing to 1 is explained by neither.
+    On the dashed line the two account for all of its variance; what is missing to it is explained by neither, or only
+    by both together.
 
     Parameters
     ----------
-    shared, private, together
-        Fractions of each feature's variance, (features,), as in `share_bars`.
+    shared, private
+        Fractions of each feature's variance, (features,), as in `Shares.features`; NaN for constant ones.
     label
         Name of the view.
     ax
         Where to draw; None makes a figure.
     """
-    stack = np.stack([np.asarray(part, dtype=np.float64) for part in (shared, private, together)])
-    if stack.ndim != 2 or not stack.shape[1]:
-        raise ValueError(f"got parts of shape {stack.shape[1:]}; expected one fraction per feature: (features,)")
+    x, y = _fractions(shared), _fractions(private)
+    if x.shape != y.shape:
+        raise ValueError(f"shared has {len(x)} features and private {len(y)}; expected equally many")
     ax = axes_or_new(ax)
-    order = np.argsort(-stack.sum(axis=0), kind="stable")
-    heights = np.maximum(stack[:, order], 0.0)
-    edges = np.arange(len(order) + 1) + 0.5
-    base = np.zeros(len(order))
-    for part, height in zip(PARTS, heights, strict=False):
-        color, hatch = _STYLES[part]
-        ax.stairs(base + height, edges, baseline=base, fill=True, fc=color, ec="white", lw=0, hatch=hatch, label=part)
-        base = base + height
-    ax.set(xlabel="features, best rebuilt first", ylabel="share of variance", xlim=(edges[0], edges[-1]))
-    ax.set_ylim(0, max(1.0, float(base.max())))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(fontsize="small", loc="upper right", framealpha=0.6)
+    low = min(0.0, float(np.nanmin([x, y]))) - 0.03
+    ax.plot([0, 1], [1, 0], color=PALETTE[1], linestyle="--", linewidth=1.2, label="all of it")
+    alpha = float(np.clip(12 / np.sqrt(len(x)), 0.25, 0.9))
+    ax.scatter(x, y, s=14, color=PALETTE[0], alpha=alpha, linewidths=0, rasterized=len(x) > _MANY, label="a feature")
+    ax.set(xlabel="shared", ylabel="private", xlim=(low, 1.05), ylim=(low, 1.05))
+    ax.set_aspect("equal")
+    ax.legend(fontsize="small", frameon=False, loc="upper right")
     ax.set_title(literal(label))
     return ax
+
+
+def feature_r2(r2: Array, *, label: str = "", ax: Axes | None = None) -> Axes:
+    """Draw the reconstruction R² of every feature, the best rebuilt first.
+
+    Parameters
+    ----------
+    r2
+        R² of each feature, (features,); NaN for constant ones, which are left out.
+    label
+        Name of the view.
+    ax
+        Where to draw; None makes a figure.
+    """
+    values = _fractions(r2)
+    values = -np.sort(-values[np.isfinite(values)])
+    ax = axes_or_new(ax)
+    numbers = np.arange(1, len(values) + 1)
+    ax.plot(numbers, values, color=PALETTE[0], marker="." if len(values) < _FEW else "", linewidth=1.8)
+    if len(values):
+        ax.axhline(float(np.median(values)), color=PALETTE[1], linestyle="--", linewidth=1.2, label="median")
+        ax.legend(fontsize="small", frameon=False, loc="lower left")
+    ax.set(xlabel="features, best rebuilt first", ylabel="R²")
+    ax.set_ylim(min(0.0, float(values.min(initial=0.0))) - 0.02, 1.05)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_title(literal(label))
+    return ax
+
+
+def _fractions(values: Array) -> Array:
+    fractions = np.asarray(values, dtype=np.float64)
+    if fractions.ndim != 1 or not np.isfinite(fractions).any():
+        raise ValueError(
+            f"got fractions of shape {fractions.shape}; expected one per feature, (features,), some finite"
+        )
+    return fractions

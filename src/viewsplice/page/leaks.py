@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from viewsplice._types import Array
+from viewsplice.page.content import Content, thinned
+from viewsplice.page.markup import figure, fixed, listing, note, table
 from viewsplice.plotting import leak_plot, to_svg
-from viewsplice.report.content import Content, thinned
-from viewsplice.report.markup import figure, listing, note, table
 from viewsplice.trust import probe_leaks
 from viewsplice.views import endpoints, is_arrow
 
@@ -108,8 +108,8 @@ def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
     for row in leaking:
         html += note(
             "warn",
-            f"{_space(row['source'])} tells R² = {row['r2']:.2f} of {_space(row['target'])}, where shuffled rows give "
-            f"{row['null_mean']:.2f} (95 % below {row['null_q95']:.2f}).",
+            f"{_space(row['source'])} tells R² = {fixed(row['r2'])} of {_space(row['target'])}, where shuffled rows "
+            f"give {fixed(row['null_mean'])} (95 % below {fixed(row['null_q95'])}).",
         )
     if not leaking:
         html += note("good", "No space tells more about another than shuffled rows do, by more than R² = 0.05.")
@@ -119,14 +119,12 @@ def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
     )
     worst = largest_leak(rows)
     assert worst is not None
-    told = (
-        f"The largest: {worst['source']} about {worst['target']}, R² {worst['r2']:.2f}, nulls {worst['null_mean']:.2f}"
-    )
+    told = f"The largest is R² {fixed(worst['r2'])} of {worst['target']} from {worst['source']}"
     html += figure(to_svg(leak_plot(rows)), caption, f"What probes read out of each space. {told}.", is_wide=True)
     head = ["from", "about", "probe", "R²", "nulls: mean", "nulls: 95 %", "p"]
     cells = [
         [escape(str(row["source"])), escape(str(row["target"])), escape(str(row["probe"]))]
-        + [f"{row[key]:.3f}" for key in ("r2", "null_mean", "null_q95", "p")]
+        + [fixed(row[key], 3) for key in ("r2", "null_mean", "null_q95", "p")]
         for row in rows
     ]
     return html + f"<details><summary>All probes</summary>{table(head, cells)}</details>" + _rest_of(audit)

@@ -10,11 +10,11 @@ import numpy as np
 from viewsplice._types import Array
 from viewsplice.geometry.submanifolds import decoded_view
 from viewsplice.metrics import covariance_spectrum
+from viewsplice.page.blocks import Blocks
+from viewsplice.page.content import Content, count_of
+from viewsplice.page.markup import plain_symbol, symbol, words
 from viewsplice.plotting.canvas import PALETTE
 from viewsplice.plotting.colors import scale_table
-from viewsplice.report.blocks import Blocks
-from viewsplice.report.content import Content, count_of
-from viewsplice.report.markup import plain_symbol, symbol, words
 from viewsplice.views import is_arrow
 
 _MOST_AXES = 6
@@ -86,19 +86,20 @@ def scatter_html(content: Content, data: dict[str, Any]) -> str:
     )
     panels = "".join(_panel(i, space) for i, space in enumerate(data["spaces"]))
     return (
-        f"<p>Every point is a row; {rows}{sampled}. Drag to move, click a panel and use the wheel to magnify, hold Shift and "
-        f"drag to select rows in all spaces at once.{turned} The height of a one-dimensional space is the color "
-        "variable: it shows a tuning curve. Rows are counted from 0.</p>"
+        f"<p>Every point is a row; {rows}{sampled}. Drag to move, click a panel and use the wheel to magnify, hold "
+        f"Shift and drag to select rows in all spaces at once.{turned} The height of a one-dimensional space is the "
+        "color variable: it shows a tuning curve. Rows are counted from 0.</p>"
         '<p id="no-webgl" class="note warn" hidden><b>Careful.</b> This browser has no WebGL 2: points are drawn more '
         "slowly, and all with one marker.</p>"
         f"{_controls(data)}"
         '<div id="legend" aria-live="polite"></div>'
         f'<div id="spaces" data-drag="move">{panels}</div>'
-        '<p><output id="selection">No rows selected.</output> <button type="button" id="clear" hidden>Clear</button></p>'
+        '<p><output id="selection">No rows selected.</output> '
+        '<button type="button" id="clear" hidden>Clear</button></p>'
         '<details id="selected-box" hidden><summary>Numbers of the selected rows</summary>'
         '<textarea id="selected-rows" readonly aria-label="Numbers of the selected rows"></textarea></details>'
         '<dl id="hint" hidden></dl>'
-        "<noscript><p>The scatters need JavaScript, which is part of this file; everything else is below.</p></noscript>"
+        "<noscript><p>The scatters need JavaScript, which is part of this file; the rest is below.</p></noscript>"
     )
 
 
@@ -109,7 +110,7 @@ def _panel(i: int, space: dict[str, Any]) -> str:
         f'<button type="button" data-action="{action}" aria-label="{title}" title="{title}">{sign}</button>'
         for action, sign, title in (
             ("closer", "+", "magnify"),
-            ("farther", "−", "show more"),
+            ("farther", "&minus;", "show more"),
             ("reset", "Fit", "show all"),
         )
     )
@@ -149,7 +150,8 @@ def _controls(data: dict[str, Any]) -> str:
         f'<label>Color by <select id="color-by">{_color_options(data)}</select></label>'
         f"{_feature_choice(data)}"
         f'<label>Read as <select id="read-as">{reading}</select></label>'
-        '<fieldset><legend>Dragging</legend><div><label><input type="radio" name="drag" value="move" checked> moves</label>'
+        "<fieldset><legend>Dragging</legend><div>"
+        '<label><input type="radio" name="drag" value="move" checked> moves</label>'
         '<label><input type="radio" name="drag" value="select"> selects</label></div></fieldset>'
         '<label>Point size <input type="range" id="point-size" min="1" max="14" step="0.5" '
         f'value="{_point_size(data["n_rows"])}"></label>'
@@ -190,6 +192,6 @@ def _feature_choice(data: dict[str, Any]) -> str:
         '<div class="group" id="feature-choice" hidden>'
         f'<label>View <select id="feature-view">{views}</select></label>'
         '<label>Feature (number or name) <input type="text" id="feature-name" value="0" autocomplete="off"></label>'
-        '<button type="button" id="feature-before" aria-label="previous feature">‹</button>'
-        '<button type="button" id="feature-next" aria-label="next feature">›</button></div>'
+        '<button type="button" id="feature-before" aria-label="previous feature">&lsaquo;</button>'
+        '<button type="button" id="feature-next" aria-label="next feature">&rsaquo;</button></div>'
     )

@@ -10,10 +10,10 @@ import numpy as np
 
 from viewsplice._types import Array
 from viewsplice.metrics import Shape, reconstruction_r2, shape_of
-from viewsplice.plotting import barcode_plot, feature_shares, reconstruction_plot, spectrum_plot, to_svg
-from viewsplice.report.content import Content, count_of, thinned
-from viewsplice.report.markup import figure, panels, plain_symbol, symbol, table, words
-from viewsplice.report.scatter import scatter_html
+from viewsplice.page.content import Content, count_of, thinned
+from viewsplice.page.markup import figure, panels, plain_symbol, symbol, table, words
+from viewsplice.page.scatter import scatter_html
+from viewsplice.plotting import barcode_plot, feature_r2, feature_shares, reconstruction_plot, spectrum_plot, to_svg
 
 _MOST_VALUES = 2**24
 _NAMES = {"ring": "a ring", "line": "a line", "sheet": "a sheet"}
@@ -48,17 +48,17 @@ def _shapes(content: Content) -> str:
             pictures.append(figure(svg, caption, f"Spectrum of {plain_symbol(name)}: {_spectrum(shape.spectrum)}"))
     more = f"<details><summary>Evidence: loops and spectra</summary>{panels(pictures)}</details>" if pictures else ""
     return (
-        "<h3>Shapes</h3><p>A shape has a name only where the evidence is clear: a loop that outlasts all others by far, "
-        "dimensions on which spectrum and neighbors agree, wide gaps.</p>"
-        + table(["space", "shape", "evidence"], rows)
+        "<h3>Shapes</h3><p>A shape has a name only where the evidence is clear: a loop that outlasts all others by "
+        "far, dimensions on which spectrum and neighbors agree, wide gaps.</p>"
+        + table(["space", "shape", "evidence"], rows, is_text=True)
         + more
     )
 
 
 def _shape_name(shape: Shape) -> str:
     if shape.name == "clusters":
-        return f"<strong>{shape.n_clusters} clusters</strong>"
-    return f"<strong>{_NAMES[shape.name]}</strong>" if shape.name else "not clear"
+        return f'<strong class="nowrap">{shape.n_clusters} clusters</strong>'
+    return f'<strong class="nowrap">{_NAMES[shape.name]}</strong>' if shape.name else "not clear"
 
 
 def _spectrum(values: Array) -> str:
@@ -80,8 +80,8 @@ def _maps(content: Content, data: dict[str, Any]) -> str:
         )
     )
     return (
-        "<h3>Features over the spaces</h3><p>Each picture is the mean of one feature in every part of a space, such as the "
-        "receptive field of a neuron; below it the share of the feature's variance that is "
+        "<h3>Features over the spaces</h3><p>Each picture is the mean of one feature in every part of a space, such as "
+        "the receptive field of a neuron; below it the share of the feature's variance that is "
         '<span class="key shared"></span> shared, <span class="key private"></span> private, '
         '<span class="key neither"></span> or neither. Choose a picture to color all spaces by it.</p>'
         '<div class="controls" role="group" aria-label="Feature maps">'
@@ -95,14 +95,11 @@ def _maps(content: Content, data: dict[str, Any]) -> str:
 def _feature_shares(content: Content) -> str:
     pictures = []
     for view, found in content.shares.items():
-        parts = [np.nan_to_num(part) for part in (found.features["shared"], found.features["private"], found.together)]
-        r2 = found.features["rebuilt"]
-        middle = (
-            f"R² of single features: median {np.nanmedian(r2):.2f}, from {np.nanmin(r2):.2f} to {np.nanmax(r2):.2f}"
-        )
-        caption = f"View {escape(view)}, {content.judged_words}. {middle}"
-        svg = to_svg(feature_shares(*parts))
-        pictures.append(figure(svg, caption, f"Shares of variance of each feature of view {view}. {middle}"))
+        shared, private = found.features["shared"], found.features["private"]
+        middle = f"median {np.nanmedian(shared):.0%} shared, {np.nanmedian(private):.0%} private"
+        caption = f"Features of {escape(view)}, {content.judged_words}: {middle}"
+        svg = to_svg(feature_shares(shared, private))
+        pictures.append(figure(svg, caption, f"Shares of variance of each feature of view {view}: {middle}"))
     return panels(pictures)
 
 
@@ -124,8 +121,19 @@ def _reconstructions(content: Content) -> str:
     return (
         "<h3>Reconstructions</h3><p>R² of whole views: 1 is perfect, 0 is no better than the mean.</p>"
         + table(head, scores)
+        + panels(_feature_r2(content))
         + pictures
     )
+
+
+def _feature_r2(content: Content) -> list[str]:
+    pictures = []
+    for view, found in content.shares.items():
+        r2 = found.features["rebuilt"]
+        spread = f"median {np.nanmedian(r2):.2f}, from {np.nanmin(r2):.2f} to {np.nanmax(r2):.2f}"
+        caption = f"R² of single features of {escape(view)}, {content.judged_words}: {spread}"
+        pictures.append(figure(to_svg(feature_r2(r2)), caption, f"R² of each feature of view {view}: {spread}"))
+    return pictures
 
 
 def _examples(part: str, view: str, x: Array, x_hat: Array) -> str:

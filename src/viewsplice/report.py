@@ -25,7 +25,7 @@ def report(
     colors: Mapping[str, Array] | None = None,
     kinds: Mapping[str, ColorKind] | None = None,
     feature_names: Mapping[str, Sequence[str]] | None = None,
-    title: str = "viewsplice report",
+    title: str | None = None,
     notes: Sequence[str] = (),
 ) -> Path:
     """Write one HTML page about a fitted model and return its path.
@@ -47,7 +47,7 @@ def report(
     feature_names
         By view, a name for each feature.
     title, notes
-        Heading, and sentences below it.
+        Heading (None: one that names the views), and sentences below it.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def report(
     >>> report(model, data.views, out=f"{folder}/page.html", colors=data.factors()).name
     'page.html'
     """
-    from viewsplice.report.content import Run, make_content
-    from viewsplice.report.page import write_page
+    from viewsplice.page.content import Run, make_content
+    from viewsplice.page.file import write_page
     from viewsplice.runs import REPORT, RunData, load_run, reopen_data, run_record
 
     run = Run(notes=notes)

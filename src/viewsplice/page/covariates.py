@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from viewsplice._types import Array
+from viewsplice.page.blocks import Blocks
+from viewsplice.page.content import Content
 from viewsplice.plotting import ColorKind
 from viewsplice.plotting.colors import category_codes, full_turn, infer_kind
-from viewsplice.report.blocks import Blocks
-from viewsplice.report.content import Content
 
 # Labels beyond these would only make the page large; the rarest become one.
 _MOST_LABELS = 5_000

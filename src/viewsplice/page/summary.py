@@ -10,9 +10,9 @@ import numpy as np
 from viewsplice._random import numpy_generator
 from viewsplice._types import Array
 from viewsplice.metrics import covariance_spectrum, effective_dimension_of, latent_spread
+from viewsplice.page.content import Content
+from viewsplice.page.markup import figure, note, symbol, table, words
 from viewsplice.plotting import share_bars, to_svg
-from viewsplice.report.content import Content
-from viewsplice.report.markup import figure, note, symbol, table, words
 from viewsplice.trust import Estimate, Shares
 from viewsplice.views import endpoints, is_arrow
 
@@ -72,9 +72,9 @@ def _shares(content: Content) -> str:
         for view, parts in drawn.items()
     )
     caption = (
-        f"Shares of each view's variance in {content.judged_words}. <b>Only together</b>: what takes the shared and the "
-        "private variables at once, such as their product. <b>Neither</b>: noise, and what the fit has missed. In brackets "
-        f"and in the table: 95 % intervals over resampled {unit}."
+        f"Shares of each view's variance in {content.judged_words}. <b>Only together</b>: what takes the shared and "
+        "the private variables at once, such as their product. <b>Neither</b>: noise, and what the fit has missed. In "
+        f"brackets and in the table: 95 % intervals over resampled {unit}."
     )
     bars = figure(to_svg(share_bars(drawn)), caption, f"Shares of variance. {said}", is_wide=True)
     head = ["view", "shared", "private", "only together", "neither", "rebuilt: R²"]
@@ -91,7 +91,7 @@ def _row(found: Shares) -> list[str]:
 def _spaces(content: Content) -> str:
     """Return the table of all spaces: widths, spread, effective dimension with its range, spectrum."""
     rows = []
-    for name, z in content.latents.spaces().items():
+    for name, z in {**content.latents.shared, **content.latents.private}.items():
         if name not in content.spaces:
             rows.append([words(name), symbol(name), "0", "", "", "", "not in the model"])
             continue
@@ -106,9 +106,9 @@ def _spaces(content: Content) -> str:
         )
     head = ["space", "symbol", "dimensions", "effective", "spectrum", "spread", "state"]
     return table(head, rows) + (
-        '<p class="quiet">Effective dimension: principal axes with more than 5 % of the variance of the first; in brackets '
-        "the range of 95 % of resamples. Spectrum: variances along the principal axes, relative to the first. Spread: "
-        "total standard deviation.</p>"
+        '<p class="quiet">Effective dimension: principal axes with more than 5 % of the variance of the first; in '
+        "brackets the range of 95 % of resamples. Spectrum: variances along the principal axes, relative to the "
+        "first. Spread: total standard deviation.</p>"
     )
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from viewsplice._random import numpy_generator
 from viewsplice._types import Array
-from viewsplice.report.blocks import Blocks
-from viewsplice.report.content import Content
+from viewsplice.page.blocks import Blocks
+from viewsplice.page.content import Content
 from viewsplice.views import row_blocks
 
 # Bytes for the features of all views, so that a page of 20,000 rows and 1,200 features stays below 8 MB.

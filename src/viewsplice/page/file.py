@@ -6,20 +6,21 @@ from html import escape
 from pathlib import Path
 
 from viewsplice.io import write_atomic
-from viewsplice.report.belief import belief_section
-from viewsplice.report.blocks import Blocks
-from viewsplice.report.content import Content
-from viewsplice.report.covariates import covariates
-from viewsplice.report.features import features
-from viewsplice.report.look import look_section
-from viewsplice.report.markup import fill_page
-from viewsplice.report.provenance import provenance_section
-from viewsplice.report.scatter import spaces_data, themes_data
-from viewsplice.report.summary import summary_section
+from viewsplice.page.belief import belief_section
+from viewsplice.page.blocks import Blocks
+from viewsplice.page.content import Content
+from viewsplice.page.covariates import covariates
+from viewsplice.page.features import features
+from viewsplice.page.look import look_section
+from viewsplice.page.markup import fill_page
+from viewsplice.page.provenance import provenance_section
+from viewsplice.page.scatter import spaces_data, themes_data
+from viewsplice.page.summary import summary_section
 
 
-def write_page(content: Content, path: Path, title: str) -> Path:
-    """Write the page and return its path."""
+def write_page(content: Content, path: Path, title: str | None = None) -> Path:
+    """Write the page and return its path; without a title, it has one that names the views."""
+    title = title or f"What {' and '.join(content.model.view_names_)} share"
     blocks = Blocks()
     is_sampled = len(content.drawn) < len(content.views)
     data = {
@@ -36,7 +37,7 @@ def write_page(content: Content, path: Path, title: str) -> Path:
         belief_section(content),
         provenance_section(content),
     ]
-    head = "".join(f"<p>{escape(note)}</p>" for note in content.run.notes)
+    head = "".join(f'<p class="about">{escape(note)}</p>' for note in content.run.notes)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, fill_page(title, head, sections, blocks.html(data)).encode())
     return path

@@ -9,9 +9,9 @@ from html import escape
 from importlib.metadata import version
 
 from viewsplice.io import fingerprint
+from viewsplice.page.content import Content
+from viewsplice.page.markup import symbol, table
 from viewsplice.persistence import settings_to_json
-from viewsplice.report.content import Content
-from viewsplice.report.markup import symbol, table
 
 _PACKAGES = ("viewsplice", "torch", "numpy", "scipy", "scikit-learn")
 _SHOWN_DIGITS = 16
@@ -37,7 +37,8 @@ def provenance_section(content: Content) -> str:
     ]
     text = escape(json.dumps(settings, indent=2, ensure_ascii=False))
     details = f"<details><summary>All settings</summary><pre>{text}</pre></details>"
-    return f'<section id="made"><h2>How it was made</h2>{table([], rows)}{_choices(content)}{details}</section>'
+    told = table([], rows, is_text=True) + _choices(content) + details
+    return f'<section id="made"><h2>How it was made</h2>{told}</section>'
 
 
 def _split(content: Content) -> str:
@@ -68,4 +69,4 @@ def _choices(content: Content) -> str:
     if not chosen:
         return ""
     rows = [[escape(name), escape(str(choice.value)), escape(choice.reason)] for name, choice in chosen.items()]
-    return "<h3>Chosen automatically</h3>" + table(["what", "value", "why"], rows)
+    return "<h3>Chosen automatically</h3>" + table(["what", "value", "why"], rows, is_text=True)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from viewsplice._random import numpy_generator
 from viewsplice._types import Array, Latents
 from viewsplice.estimator import SPLICE
+from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.metrics import is_collapsed
 from viewsplice.plotting import ColorKind
 from viewsplice.plotting.colors import coloring
@@ -82,8 +83,13 @@ class Content:
 
     @cached_property
     def spaces(self) -> dict[str, Array]:
-        """Latent spaces that have dimensions."""
-        return {name: z for name, z in self.latents.spaces().items() if z.shape[1]}
+        """Latent spaces that have dimensions, shared ones first."""
+        return {name: z for name, z in {**self.latents.shared, **self.latents.private}.items() if z.shape[1]}
+
+    @cached_property
+    def geometry(self) -> dict[str, SpaceGeometry]:
+        """What is known about the geometry of each space, in the same order."""
+        return {name: self.model.geometry_[name] for name in self.spaces if name in self.model.geometry_}
 
     @cached_property
     def collapsed(self) -> list[str]:

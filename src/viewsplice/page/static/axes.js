@@ -7,6 +7,7 @@ function drawAxes(panel, view) {
   context.scale(panel.ratio(), panel.ratio());
   context.font = `12px ${style.fontFamily}`;
   context.fillStyle = context.strokeStyle = style.color;
+  context.lineWidth = 1;
   if (panel.isDeep) drawTriad(panel, view);
   else drawTicks(panel, view);
   if (panel.lasso) drawLasso(context, panel.lasso, style);
@@ -32,6 +33,18 @@ function ticksOf(low, high, most, labels) {
   return ticks;
 }
 
+// Text with a rim in the color of the ground, so that it can be read over points.
+function write(panel, text, x, y) {
+  const { context } = panel;
+  context.save();
+  context.strokeStyle = getComputedStyle(panel.element).getPropertyValue("--paper");
+  context.lineWidth = 3;
+  context.lineJoin = "round";
+  context.strokeText(text, x, y);
+  context.restore();
+  context.fillText(text, x, y);
+}
+
 function shortened(text, longest) {
   return text.length <= longest ? text : `${text.slice(0, longest - 1)}…`;
 }
@@ -43,13 +56,12 @@ function drawTicks(panel, view) {
   const [cx, cy] = view.center;
   const variable = panel.app.shown;
   const labels = panel.isLine && variable.kind === "categorical" ? variable.labels : null;
-  context.globalAlpha = 0.75;
   context.textAlign = "center";
   context.textBaseline = "bottom";
   for (const [value, text] of ticksOf(cx - width / 2 / sx, cx + width / 2 / sx, width / 80, null)) {
     const x = width / 2 + (value - cx) * sx;
     context.fillRect(x, height - 5, 1, 5);
-    if (x > 40 && x < width - 20) context.fillText(text, x, height - 6);
+    if (x > 40 && x < width - 20) write(panel, text, x, height - 6);
   }
   context.textAlign = "left";
   context.textBaseline = "middle";
@@ -57,15 +69,14 @@ function drawTicks(panel, view) {
   for (const [value, text] of isStrip ? [] : ticksOf(cy - height / 2 / sy, cy + height / 2 / sy, height / 50, labels)) {
     const y = height / 2 - (value - cy) * sy;
     context.fillRect(0, y, 5, 1);
-    if (y > 24 && y < height - 24) context.fillText(shortened(text, 14), 8, y);
+    if (y > 24 && y < height - 24) write(panel, shortened(text, 14), 8, y);
   }
-  context.globalAlpha = 1;
   context.textBaseline = "top";
   const up = panel.isLine ? variable.label : panel.space.axes[panel.axes[1]].name;
-  context.fillText(isStrip ? "" : `↑ ${shortened(up, 44)}`, 8, 6);
+  write(panel, isStrip ? "" : `↑ ${shortened(up, 44)}`, 8, 6);
   context.textAlign = "right";
   context.textBaseline = "bottom";
-  context.fillText(`${panel.space.axes[panel.axes[0]].name} →`, width - 6, height - 22);
+  write(panel, `${panel.space.axes[panel.axes[0]].name} →`, width - 6, height - 22);
 }
 
 function drawTriad(panel, view) {

@@ -1,9 +1,9 @@
 // Feature maps: the mean of each feature in every part of a space, ordered by how much the space explains.
 
 const TILE = 112;
-const BINS = 28;
-const BINS_ON_LINE = 48;
-const TILES_AT_ONCE = 24;
+const MOST_BINS = 28;
+const MOST_BINS_ON_LINE = 48;
+const TILES_AT_ONCE = window.innerWidth < 640 ? 12 : 24;
 
 class Maps {
   constructor(app) {
@@ -53,11 +53,13 @@ class Maps {
     [canvas.width, canvas.height] = [TILE, TILE];
     const name = featureName(this.view, feature);
     const shares = ["shared", "private", "neither"].map((part) => [part, numbers(this.view[part])[feature]]);
-    const percent = (share) => (Number.isNaN(share) ? "?" : Math.round(100 * share));
-    const said = shares.map(([part, share]) => `${percent(share)} % ${part}`).join(", ");
-    button.setAttribute("aria-label", `Feature ${name} of ${this.view.view}: variance ${said}. Color all spaces by it.`);
+    // Held-out rows may give less than nothing; on a small picture that is nothing.
+    const percent = (share) => (Number.isNaN(share) ? "?" : Math.max(0, Math.round(100 * share)));
+    const said = shares.map(([part, share]) => `${part} ${percent(share)} %`);
+    button.setAttribute("aria-label", `Feature ${name} of ${this.view.view}: variance ${said.join(", ")}. Color all spaces by it.`);
     drawMap(canvas, this.places, featureValues(this.view, feature));
-    button.append(canvas, textElement("span", name, "name"), shareBar(shares), textElement("span", shares.slice(0, 2).map(([part, share]) => `${part[0]} ${percent(share)}`).join("  "), "quiet"));
+    button.append(canvas, textElement("span", name, "name"), shareBar(shares));
+    button.append(...said.slice(0, 2).map((text) => textElement("span", text, "quiet")));
     button.addEventListener("click", () => this.app.colorByFeature(this.view, feature));
     return button;
   }
@@ -74,9 +76,10 @@ function shareBar(shares) {
   return box;
 }
 
-// The bin of every row: along a line, or in the plane of the first two axes.
+// The bin of every row: along a line, or in the plane of the first two axes; fewer bins where there are few rows.
 function binPlaces(space) {
-  const n = space.axes.length > 1 ? BINS : BINS_ON_LINE;
+  const wanted = space.axes.length > 1 ? Math.sqrt(N_ROWS / 6) : N_ROWS / 12;
+  const n = Math.round(Math.min(space.axes.length > 1 ? MOST_BINS : MOST_BINS_ON_LINE, Math.max(8, wanted)));
   const steps = (axis) => {
     const values = coordinate(space, axis);
     const [low, high] = usualEnds(values, 0.002);
@@ -87,15 +90,34 @@ function binPlaces(space) {
   return { n, isLine: !y, bins: Uint16Array.from(x, (column, i) => (y ? (n - 1 - y[i]) * n + column : column)) };
 }
 
-function drawMap(canvas, { n, isLine, bins }, values) {
+// The mean of the values in every bin and, with less weight, its neighbors; NaN where there are no rows.
+function binMeans({ n, isLine, bins }, values) {
   const sums = new Float64Array(isLine ? n : n * n);
-  const counts = new Uint32Array(sums.length);
+  const counts = new Float64Array(sums.length);
   for (let i = 0; i < bins.length; i += 1) {
     if (Number.isNaN(values[i])) continue;
     sums[bins[i]] += values[i];
     counts[bins[i]] += 1;
   }
-  const means = sums.map((sum, bin) => (counts[bin] ? sum / counts[bin] : NaN));
+  const smooth = (cells) => (isLine ? blurred(cells, n, 1) : blurred(blurred(cells, n, 1), n, n));
+  const [near, weights] = [smooth(sums), smooth(counts)];
+  return near.map((sum, bin) => (counts[bin] ? sum / weights[bin] : NaN));
+}
+
+// Weights 1, 2, 1 along one direction of a grid that is n cells wide.
+function blurred(cells, n, step) {
+  const at = (other, isSame) => (isSame && other >= 0 && other < cells.length ? cells[other] : 0);
+  return cells.map((cell, bin) => {
+    const row = Math.floor(bin / n);
+    const before = at(bin - step, step > 1 || Math.floor((bin - step) / n) === row);
+    const after = at(bin + step, step > 1 || Math.floor((bin + step) / n) === row);
+    return 2 * cell + before + after;
+  });
+}
+
+function drawMap(canvas, places, values) {
+  const { n, isLine } = places;
+  const means = binMeans(places, values);
   const [low, high] = ends(means);
   const context = canvas.getContext("2d");
   const side = canvas.width / n;
@@ -104,8 +126,9 @@ function drawMap(canvas, { n, isLine, bins }, values) {
     if (Number.isNaN(mean)) return;
     const part = high > low ? (mean - low) / (high - low) : 0.5;
     const place = 3 * Math.round(255 * part);
+    const tall = canvas.height * (0.06 + 0.9 * part);
     context.fillStyle = cssColor(table.subarray(place, place + 3));
-    if (isLine) context.fillRect(bin * side, canvas.height * (1 - 0.06 - 0.9 * part), side + 0.5, canvas.height * (0.06 + 0.9 * part));
+    if (isLine) context.fillRect(bin * side, canvas.height - tall, side + 0.5, tall);
     else context.fillRect((bin % n) * side, Math.floor(bin / n) * side, side + 0.5, side + 0.5);
   });
 }

@@ -1,4 +1,4 @@
-"""Small pieces of HTML: tables, figures, notes, and the names of latent spaces. What comes from users is escaped here."""
+"""Small pieces of HTML: tables, figures, notes, names of latent spaces. What comes from users is escaped here."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fill_page(title: str, head: str, sections: Iterable[str], data: str) -> str:
 
 
 def _read(name: str) -> str:
-    return files("viewsplice.report").joinpath(name).read_text(encoding="utf-8")
+    return files("viewsplice.page").joinpath(name).read_text(encoding="utf-8")
 
 
 def _static(name: str) -> str:
@@ -63,14 +63,17 @@ def words(space: str) -> str:
     return f"shared, from {escape(source)} to rebuild {escape(target)}"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; the cells are HTML, and the first of each row is its heading."""
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, is_text: bool = False) -> str:
+    """Return a table; the cells are HTML, the first of each row is its heading. Text may be broken, numbers not."""
     top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
     body = "".join(
         f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in rows
     )
     lines = f"<thead><tr>{top}</tr></thead>" if head else ""
-    return f'<div class="table" tabindex="0" role="region" aria-label="table"><table>{lines}<tbody>{body}</tbody></table></div>'
+    kind = "table text" if is_text else "table"
+    # Wide tables scroll by themselves, so the keyboard must reach them.
+    start = f'<div class="{kind}" tabindex="0" role="region" aria-label="table">'
+    return f"{start}<table>{lines}<tbody>{body}</tbody></table></div>"
 
 
 def figure(svg: str, caption: str, description: str, *, is_wide: bool = False) -> str:
@@ -78,6 +81,11 @@ def figure(svg: str, caption: str, description: str, *, is_wide: bool = False) -
     picture = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)
     start = '<figure class="wide">' if is_wide else "<figure>"
     return f"{start}{picture}<figcaption>{caption}</figcaption></figure>"
+
+
+def fixed(value: float, digits: int = 2) -> str:
+    """Return a number with so many digits after the point; what rounds to zero has no sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def panels(figures: Iterable[str]) -> str:
@@ -94,7 +102,7 @@ def note(kind: str, text: str) -> str:
 def listing(value: Any) -> str:
     """Return any JSON value as HTML: lists of equal mappings as a table, mappings by name, the rest as text."""
     if isinstance(value, Mapping):
-        return table([], [[escape(_spaced(name)), listing(item)] for name, item in value.items()])
+        return table([], [[escape(_spaced(name)), listing(item)] for name, item in value.items()], is_text=True)
     if isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
         names = list(dict.fromkeys(name for item in value for name in item))
         return table(
