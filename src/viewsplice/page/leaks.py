@@ -18,7 +18,7 @@ from viewsplice.views import endpoints, is_arrow
 # A page must not take as long as the fit: few rows, few nulls, few coordinates. An audit is more thorough.
 _N_TRAIN, _N_TEST, _N_NULL, _N_COORDINATES = 800, 400, 10, 2
 _LEAST_ROWS = 40
-# R² above the nulls from which a leak is worth a warning.
+# R² above zero and the nulls from which a leak is worth a warning.
 _WORTH_SAYING = 0.05
 
 LeakRow = Mapping[str, Any]
@@ -91,8 +91,8 @@ def largest_leak(rows: Sequence[LeakRow]) -> LeakRow | None:
 
 
 def is_leaking(row: LeakRow) -> bool:
-    """Tell whether a leak is above its nulls and large enough to matter."""
-    return bool(row["r2"] > row["null_q95"] and row["r2"] - row["null_mean"] > _WORTH_SAYING)
+    """Tell whether a leak is above zero and 95 % of its nulls by enough to matter."""
+    return bool(row["r2"] - max(row["null_q95"], 0.0) > _WORTH_SAYING)
 
 
 def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
@@ -112,7 +112,7 @@ def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
             f"give {fixed(row['null_mean'])} (95 % below {fixed(row['null_q95'])}).",
         )
     if not leaking:
-        html += note("good", "No space tells more about another than shuffled rows do, by more than R² = 0.05.")
+        html += note("good", f"No space tells more about another than shuffled rows do, by R² = {_WORTH_SAYING}.")
     caption = (
         "Fresh probes (boosted trees and a network, the better of the two) predict the coordinates of one space from "
         "another on held-out rows; gray bars are the same with rows shuffled."

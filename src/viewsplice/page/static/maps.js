@@ -41,7 +41,7 @@ class Maps {
     for (const feature of this.order.slice(start, start + TILES_AT_ONCE)) this.grid.append(this.tile(feature));
     const shown = this.grid.children.length;
     this.more.hidden = shown >= this.order.length;
-    document.getElementById("maps-count").textContent = `${shown} of ${this.order.length} features of ${this.view.view}`;
+    document.getElementById("maps-count").textContent = `${shown < this.order.length ? `${shown} of` : "all"} ${this.order.length} features of ${this.view.view}`;
   }
 
   tile(feature) {
