@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.browser import browser as start_browser
+from benchmarks.browser import find_browser
 from tests.page.hostile import FIRST, LEAKS, MARKUP, N_ROWS, NOTE, TITLE, make_colors, make_model, make_views
 from viewsplice import SPLICE, Views
 from viewsplice.page.content import Run, make_content
 from viewsplice.page.file import write_page
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(scope="session")
@@ -51,14 +50,9 @@ def html(page_file: Path) -> str:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """A headless Chromium that draws WebGL in software; tests are skipped where there is none."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright")
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
+    """A headless Chromium; tests are skipped where there is none."""
+    pytest.importorskip("playwright", reason="browser tests need playwright")
+    if find_browser() is None:
         pytest.skip("browser tests need Chromium: apt-get install chromium")
-    switches = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-    switches += ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=switches)
+    with start_browser() as chromium:
         yield chromium
-        chromium.close()

@@ -351,8 +351,10 @@ def test_light_and_dark_follow_the_system_and_paper_is_light(page: Any) -> None:
     page.emulate_media(color_scheme="dark", media="print")
     assert page.evaluate(ground) == "rgb(255, 255, 255)"
     assert page.locator(".controls").first.is_hidden()
+    assert page.locator("main details:not([open]):visible").count() == 0
     page.emulate_media(color_scheme="light", media="screen")
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("main details[open]").count() == 0
     assert not any(changed(page, light))
 
 

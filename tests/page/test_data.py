@@ -64,6 +64,12 @@ def test_few_numbers_are_kept_for_all_rows(content: Content, views: Views) -> No
     np.testing.assert_allclose(read(told["shared"]), content.shares[FIRST].features["shared"], rtol=1e-6)
 
 
+def test_pixels_are_called_by_their_place(content: Content) -> None:
+    pictures = Views({name: x.reshape(len(x), -1, 1) for name, x in content.views.arrays.items()})
+    told = features(replace(content, views=pictures), Blocks())[0]
+    assert told["names"] == [f"{i},0" for i in range(8)]
+
+
 def test_many_numbers_become_components(content: Content, views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "_BUDGET", 2 * 8 * (N_ROWS + 8) - 1000)
     blocks = Blocks()

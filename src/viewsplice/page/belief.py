@@ -17,7 +17,7 @@ from viewsplice.page.markup import figure, fixed, note, panels, plain_symbol, sy
 from viewsplice.plotting import distance_plot, loss_curves, spectrum_plot, to_svg, width_plot
 
 _MOST_COLUMNS = 5_000
-_MOST_MADE, _MOST_REAL = 400, 2_000
+_MOST_MADE = 400
 # Projections may be this much farther from real points than real points are from each other.
 _FAR = 1.5
 _ALIKE = 0.9
@@ -83,7 +83,7 @@ def _projections(content: Content) -> str:
         if space in content.collapsed or not content.model.geometry_:
             continue
         view = decoded_view(space)
-        real = content.views[view][thinned(content.parts[content.judged_part], _MOST_REAL)]
+        real = content.views[view][content.judged]
         sample = content.views[thinned(content.judged, _MOST_MADE)]
         found = on_manifold(content.model.project(sample, vary=space), real)
         middle = float(np.median(found.real))

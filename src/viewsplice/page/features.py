@@ -43,7 +43,11 @@ def _of_view(content: Content, view: str, budget: int, blocks: Blocks) -> dict[s
 
 
 def _names(content: Content, view: str) -> list[str] | None:
-    return [str(name) for name in content.feature_names[view]] if view in content.feature_names else None
+    """Return what features are called: as the user says, or by their place in a picture; None for plain numbers."""
+    if view in content.feature_names:
+        return [str(name) for name in content.feature_names[view]]
+    shape = content.views.feature_shapes[view]
+    return [",".join(map(str, place)) for place in np.ndindex(*shape)] if len(shape) > 1 else None
 
 
 def _shares(content: Content, view: str, blocks: Blocks) -> dict[str, Any]:

@@ -127,7 +127,7 @@ def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
         + [fixed(row[key], 3) for key in ("r2", "null_mean", "null_q95", "p")]
         for row in rows
     ]
-    return html + f"<details><summary>All probes</summary>{table(head, cells)}</details>" + _rest_of(audit)
+    return html + table(head, cells) + _rest_of(audit)
 
 
 def _space(name: Any) -> str:

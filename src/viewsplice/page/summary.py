@@ -16,7 +16,8 @@ from viewsplice.plotting import share_bars, to_svg
 from viewsplice.trust import Estimate, Shares
 from viewsplice.views import endpoints, is_arrow
 
-_N_RESAMPLES = 200
+# Resamples of a space; fewer of a wide one, whose spectrum takes longer.
+_FEWEST_RESAMPLES, _MOST_RESAMPLES = 20, 200
 _SHOWN = 6
 
 
@@ -118,7 +119,7 @@ def _range(z: Array, groups: Array | None) -> str:
     units = np.arange(len(z)) if groups is None else np.unique(groups, return_inverse=True)[1]
     members: Sequence[Array] = [np.flatnonzero(units == unit) for unit in range(units.max() + 1)]
     found = []
-    for _ in range(_N_RESAMPLES):
+    for _ in range(int(np.clip(10_000 // z.shape[1], _FEWEST_RESAMPLES, _MOST_RESAMPLES))):
         rows = np.concatenate([members[unit] for unit in generator.integers(len(members), size=len(members))])
         found.append(effective_dimension_of(z[rows]))
     low, high = np.quantile(found, [0.025, 0.975], method="nearest")

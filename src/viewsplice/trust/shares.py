@@ -86,7 +86,9 @@ def _of_view(fitted: Fitted, view: str, x: Array, latents: Latents[Array], units
         "private": _mean_over(fitted, view, latents, keep_shared=False),
         "rebuilt": fitted.decode_view(view, latents),
     }
-    squares = (truth - truth.mean(axis=0)) ** 2
+    # Differences to the first row, so that equal rows have variance 0 exactly.
+    shifted = truth - truth[0]
+    squares = (shifted - shifted.mean(axis=0)) ** 2
     # By part, squared errors of every row and of every feature; the matrices in between are not kept.
     of_features, of_units = {}, {}
     variance, unit_variance = squares.sum(axis=0), np.bincount(units, squares.sum(axis=1))

@@ -156,8 +156,11 @@ class App {
     }
   }
 
+  // Paper shows what is folded, too.
   print(is) {
     isPrinted = is;
+    if (is) this.folded = [...document.querySelectorAll("details:not([open])")];
+    for (const one of this.folded || []) one.open = is;
     this.repaint();
     this.flush();
   }
