@@ -107,7 +107,7 @@ def test_options_override_settings() -> None:
 def test_the_seed_is_0_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[SPLICE] = []
     monkeypatch.setattr(viewsplice.cli, "_train", lambda model, *rest, **options: seen.append(model) or ([], 0.0))
-    monkeypatch.setattr(viewsplice.cli, "finish_run", lambda *rest, **options: ["report"])
+    monkeypatch.setattr(viewsplice.cli, "finish_run", lambda *rest, **options: [Path("report.html")])
     assert main(["fit", "a.npy", "b.npy", "--shared", "auto", "--out", "run", "--quiet"]) == 0
     assert seen[0].get_params() == SPLICE(random_state=0).get_params()
 
