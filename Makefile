@@ -12,10 +12,10 @@ STAMP := $(VENV)/.installed
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow bench reproduce docs lint format clean
+.PHONY: help setup demo test test-slow browser bench reproduce screenshots docs lint format clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: $(STAMP) ## make .venv and install the package, its extras and the tools, in the tested versions
 
@@ -30,8 +30,18 @@ demo: $(STAMP) ## fit the demonstration data and write a report
 	@$(BIN)/viewsplice demo --out $(DEMO_OUT)
 	@echo "Report: $(abspath $(DEMO_OUT)/report.html)"
 
-test: lint ## lint, check types and run the tests
+test: lint browser ## lint, check types and run the tests
 	@$(PYTEST)
+
+browser: ## find Chromium for the tests of the page, or install it from Debian's packages where that is allowed
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  command -v $$name >/dev/null && exit 0; \
+	done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing Chromium for the tests of the page"; \
+	  { apt-get update && apt-get install -y --no-install-recommends chromium; } >/dev/null 2>&1 && exit 0; \
+	fi; \
+	echo "No Chromium: the tests of the page in a browser are skipped (apt-get install chromium)"
 
 test-slow: $(STAMP) ## run the slow tests: science, and runs killed half-way
 	@$(PYTEST) -m slow
@@ -43,6 +53,9 @@ bench: $(STAMP) ## measure speed and memory against the reference implementation
 reproduce: $(STAMP) ## run the paper's experiments (hours; goes on where it was interrupted)
 	@$(BIN)/viewsplice reproduce all --out $(RESULTS)/reproduce
 	@$(BIN)/python -m benchmarks.reproduced
+
+screenshots: $(STAMP) browser ## draw the pictures of the page in the documentation (minutes, from quick runs)
+	@$(BIN)/python -m benchmarks.screenshots
 
 docs: $(STAMP) ## build the documentation, warnings as errors
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

@@ -13,6 +13,7 @@ import viewsplice
 from benchmarks.auto import measure_growth, measure_lgn, measure_mnist, measure_rate
 from benchmarks.geodesics import measure_geodesics
 from benchmarks.memory import measure_fit_memory
+from benchmarks.page import measure_page
 from benchmarks.rows import Row
 from benchmarks.table import update
 from benchmarks.training import measure_epochs
@@ -38,6 +39,7 @@ def main() -> int:
         lambda: measure_epochs(50_000 // size, repeats=1 if options.quick else 3),
         lambda: measure_geodesics(12_000 // size),
         lambda: measure_fit_memory(50_000 // size),
+        lambda: measure_page(20_000 // size),
         lambda: measure_growth(tuple(n // size for n in (5_000, 10_000, 20_000, 40_000, 80_000))),
     ):
         for row in measured():

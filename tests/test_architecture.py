@@ -23,7 +23,7 @@ LAYERS: dict[str, int] = {
     "training": 3,
     **dict.fromkeys(("_attributes", "estimator", "fitted", "preparation", "recipes", "persistence", "baselines"), 4),
     **dict.fromkeys(("plotting", "trust", "sweeps"), 5),
-    **dict.fromkeys(("cli", "demo", "experiments", "report", "runs"), 6),
+    **dict.fromkeys(("cli", "demo", "experiments", "page", "report", "runs"), 6),
 }
 
 # What a module or package may not import although its layer would allow it.

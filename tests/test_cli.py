@@ -107,7 +107,7 @@ def test_options_override_settings() -> None:
 def test_the_seed_is_0_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[SPLICE] = []
     monkeypatch.setattr(viewsplice.cli, "_train", lambda model, *rest, **options: seen.append(model) or ([], 0.0))
-    monkeypatch.setattr(viewsplice.cli, "finish_run", lambda *rest, **options: ["report"])
+    monkeypatch.setattr(viewsplice.cli, "finish_run", lambda *rest, **options: [Path("report.html")])
     assert main(["fit", "a.npy", "b.npy", "--shared", "auto", "--out", "run", "--quiet"]) == 0
     assert seen[0].get_params() == SPLICE(random_state=0).get_params()
 
@@ -186,7 +186,10 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_pipe_gets_plain_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "a.npy", "b.npy", "--settings", "tiny.json", "--out", "run"]) == 0
     out, err = capsys.readouterr()
-    assert out == f"wrote {Path('run/metrics.json')}\n"
+    assert out.splitlines() == [
+        f"wrote {Path('run/metrics.json')}",
+        "no page was written: it needs pip install 'viewsplice[plot]'",
+    ]
     lines = err.splitlines()
     assert [line.split()[:2] for line in lines] == [["disentangle", "1/2"], ["disentangle", "2/2"]]
     assert all("rec " in line and "\r" not in line for line in lines)

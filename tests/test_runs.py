@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from viewsplice import SPLICE, GeometryConfig, MLPNetworks, ResidualNetworks, TrainConfig, Views
-from viewsplice.io import read_latents
+from viewsplice.io import fingerprint, read_latents
 from viewsplice.metrics import reconstruction_r2
-from viewsplice.runs import check_rows, finish_run, load_run, read_settings, run_metrics, start_run
+from viewsplice.runs import RunData, check_rows, finish_run, load_run, read_settings, run_metrics, start_run
 
 RNG = np.random.default_rng(5)
 SHARED = RNG.uniform(-1, 1, size=(120, 1))
@@ -110,7 +110,7 @@ def test_settings_that_are_not_there(tmp_path: Path) -> None:
 
 
 def test_a_finished_run_holds_everything(model: SPLICE, tmp_path: Path) -> None:
-    files = finish_run(tmp_path, model, VIEWS, colors={}, seconds=1.234)
+    files = finish_run(tmp_path, model, RunData(VIEWS), seconds=1.234, notes=["One."], warnings=["Two."])
     assert [path.name for path in files] == ["model.splice", "latents.npz", "history.csv", "metrics.json"]
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in files}
     latents = model.transform(VIEWS)
@@ -124,6 +124,9 @@ def test_a_finished_run_holds_everything(model: SPLICE, tmp_path: Path) -> None:
     assert [row["stage"] for row in rows] == ["disentangle", "disentangle", "geometry", "geometry"]
     assert float(rows[3]["rec/lgn"]) == model.history_[3]["rec/lgn"]
     assert rows[0]["geo/größe"] == ""
+    metrics = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
+    assert (metrics["notes"], metrics["warnings"]) == (["One."], ["Two."])
+    assert metrics["fingerprints"] == {name: fingerprint(x) for name, x in VIEWS.arrays.items()}
 
 
 def test_metrics_are_of_each_part(model: SPLICE) -> None:
@@ -145,7 +148,7 @@ def test_equal_validation_rows_do_not_fail_a_run(tmp_path: Path) -> None:
     b = B.copy()
     b[:12] = 1.0
     model = _splice(geometry=None).fit({"lgn": A, "größe": b}, validation=np.arange(12))
-    finish_run(tmp_path, model, Views({"lgn": A, "größe": b}), colors={}, seconds=0)
+    finish_run(tmp_path, model, RunData(Views({"lgn": A, "größe": b})), seconds=0)
     metrics = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["reconstruction_r2"]["validation"]["größe"] is None
     assert metrics["reconstruction_r2"]["validation"]["lgn"] is not None
@@ -154,7 +157,7 @@ def test_equal_validation_rows_do_not_fail_a_run(tmp_path: Path) -> None:
 
 def test_no_validation_rows_no_validation_metrics(tmp_path: Path) -> None:
     model = _splice(geometry=None).fit(VIEWS, validation=0)
-    finish_run(tmp_path, model, VIEWS, colors={}, seconds=0)
+    finish_run(tmp_path, model, RunData(VIEWS), seconds=0)
     metrics = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
     assert list(metrics["reconstruction_r2"]) == ["train"]
     assert metrics["rows"] == {"train": 120, "validation": 0}

@@ -12,6 +12,7 @@ from viewsplice.exceptions import TrainingDivergedError as TrainingDivergedError
 from viewsplice.networks import ConvNetworks as ConvNetworks
 from viewsplice.networks import MLPNetworks as MLPNetworks
 from viewsplice.networks import ResidualNetworks as ResidualNetworks
+from viewsplice.report import report as report
 from viewsplice.training.callbacks import progress as progress
 from viewsplice.training.loop import EpochEvent as EpochEvent
 from viewsplice.views import Views as Views
@@ -32,4 +33,5 @@ __all__ = [
     "TrainingDivergedError",
     "Views",
     "progress",
+    "report",
 ]

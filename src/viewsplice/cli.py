@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 import warnings
@@ -14,21 +15,23 @@ from typing import Any, NoReturn
 import viewsplice.demo as demonstration
 from viewsplice.estimator import SPLICE
 from viewsplice.exceptions import TrainingDivergedError
-from viewsplice.io import read_column, read_views, write_atomic, write_csv, write_latents
+from viewsplice.io import write_atomic, write_csv, write_latents
 from viewsplice.runs import (
     MODEL,
+    REPORT,
     SETTINGS,
-    check_rows,
+    RunData,
     finish_run,
+    load_inputs,
     load_run,
-    prepare_counts,
     read_inputs,
     read_settings,
+    reopen_data,
     start_run,
+    write_report,
 )
 from viewsplice.training.callbacks import progress
 from viewsplice.training.loop import Callback
-from viewsplice.views import Views
 
 _FILES = "a file, as path, name=path or path:key (.npy .npz .csv .mat .h5 .zarr .h5ad .h5mu .nwb)"
 
@@ -36,11 +39,12 @@ _FILES = "a file, as path, name=path or path:key (.npy .npz .csv .mat .h5 .zarr 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 (done), 1 (training diverged), 2 (bad input or usage) or 130 (interrupted)."""
     options = _parser().parse_args(arguments)
+    options.line = shlex.join(["viewsplice", *(sys.argv[1:] if arguments is None else arguments)])
     try:
         options.run(options)
     except TrainingDivergedError as error:
         return _complain(str(error), 1)
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, ImportError) as error:
         return _complain(" ".join(str(error).split()), 2)
     except KeyboardInterrupt:
         is_resumable = options.run is _reproduce
@@ -78,7 +82,6 @@ def _parser() -> argparse.ArgumentParser:
         "--settings", type=Path, metavar="FILE", help="settings.json of an earlier run; options override it"
     )
     fit.add_argument("--groups", metavar="FILE", help="one label per row that the validation split must not divide")
-    fit.add_argument("--color", metavar="FILE", action="append", default=[], help="one value per row, for the figures")
     fit.add_argument("--seed", type=int, metavar="S", help="seed of everything random (default: 0)")
     fit.set_defaults(run=_fit)
 
@@ -87,6 +90,20 @@ def _parser() -> argparse.ArgumentParser:
     transform.add_argument("views", nargs="+", metavar="VIEW", help=_FILES)
     transform.add_argument("--groups", metavar="FILE", help="one label per row: smoothing stays within groups")
     transform.set_defaults(run=_transform)
+
+    page = commands.add_parser("report", help="write the page of a run again, as with other colors")
+    page.add_argument("folder", type=Path, metavar="DIR", help="run folder of a fit")
+    page.add_argument("views", nargs="*", metavar="VIEW", help=f"other rows, or data that have moved: {_FILES}")
+    page.add_argument("--groups", metavar="FILE", help="one label per row of the views given")
+    page.add_argument("--out", type=Path, metavar="FILE", help="the page to write (default: DIR/report.html)")
+    page.add_argument("--quiet", action="store_true", help="show nothing but errors")
+    page.set_defaults(run=_report)
+
+    for command in (fit, page):
+        what = "one value per row to color by; a table or a .npz file may hold several"
+        command.add_argument("--color", metavar="FILE", action="append", default=[], help=what)
+        what = "read a color as continuous, circular or categorical (default: guessed)"
+        command.add_argument("--kind", metavar="NAME=KIND", action="append", default=[], help=what)
 
     demo = commands.add_parser("demo", help="simulate two views, fit them, write the report")
     demo.add_argument("--quick", action="store_true", help="fewer trials")
@@ -119,46 +136,58 @@ def _fit(options: argparse.Namespace) -> None:
         params["n_private"] = _width(options.private[0])
     model = SPLICE(**params)
     inputs = {"views": options.views, "groups": options.groups, "color": options.color}
-    inputs |= {"sqrt": options.sqrt, "smooth": options.smooth}
-    with _folder(options.out, "fit", inputs, model):
-        views = read_views(options.views)
-        colors = {text: check_rows("--color", read_column(text, len(views)), len(views)) for text in options.color}
-        views, changes = prepare_counts(_grouped(views, options), sqrt=options.sqrt, bins=options.smooth)
-        notes, seconds = _train(model, options, views)
-        notes = [*changes, *notes]
-        files = finish_run(options.out, model, views, colors=colors, seconds=seconds, notes=notes)
-    _say(options, f"wrote {files[-1]}")
-
-
-def _grouped(views: Views, options: argparse.Namespace) -> Views:
-    """Return the views with the labels of ``--groups``, if given."""
-    if not options.groups:
-        return views
-    return Views(views, groups=check_rows("--groups", read_column(options.groups, len(views)), len(views)))
+    inputs |= {"sqrt": options.sqrt, "smooth": options.smooth} | ({"kind": options.kind} if options.kind else {})
+    with _folder(options, "fit", inputs, model):
+        data, changes = load_inputs(inputs)
+        found, seconds = _train(model, options, data.views)
+        files = finish_run(options.out, model, data, seconds=seconds, notes=changes, warnings=found)
+    _say(options, _written(files))
 
 
 def _transform(options: argparse.Namespace) -> None:
     model = load_run(options.folder)
-    inputs = read_inputs(options.folder)
-    views = _grouped(read_views(options.views, names=model.view_names_), options)
-    views, changes = prepare_counts(views, sqrt=inputs.get("sqrt", False), bins=inputs.get("smooth"))
+    data, changes = load_inputs(_as_fitted(options), model.view_names_)
     _say(options, "\n".join(changes))
-    latents = model.transform(views)
+    latents = model.transform(data.views)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     write_latents(options.out, latents, {})
     _say(options, f"wrote {options.out}")
+
+
+def _as_fitted(options: argparse.Namespace, **more: Any) -> dict[str, Any]:
+    """Return the views of a command as inputs that are treated as those of the fit were."""
+    fitted = read_inputs(options.folder)
+    treated = {"sqrt": fitted.get("sqrt", False), "smooth": fitted.get("smooth")}
+    return {"views": options.views, "groups": options.groups, **treated, **more}
+
+
+def _report(options: argparse.Namespace) -> None:
+    model = load_run(options.folder)
+    if options.views:
+        data, _ = load_inputs(_as_fitted(options, color=options.color, kind=options.kind), model.view_names_)
+    else:
+        data = reopen_data(options.folder, color=options.color, kind=options.kind)
+    _say(options, f"wrote {write_report(options.folder, model, data, options.out)}")
 
 
 def _demo(options: argparse.Namespace) -> None:
     data = demonstration.demo_data(quick=options.quick)
     model = demonstration.demo_model()
     (options.out / MODEL).unlink(missing_ok=True)
-    with _folder(options.out, "demo", {"quick": options.quick}, model):
+    with _folder(options, "demo", {"quick": options.quick}, model):
         train = data.rows("train")
-        notes, seconds = _train(model, options, train.views)
-        sentences = [*demonstration.demo_notes(model, data, quick=options.quick), *notes]
-        files = finish_run(options.out, model, train.views, colors=train.factors(), seconds=seconds, notes=sentences)
-    _say(options, "\n".join([*sentences, f"wrote {files[-1]}"]))
+        found, seconds = _train(model, options, train.views)
+        notes = demonstration.demo_notes(model, data, quick=options.quick)
+        shown = RunData(train.views, train.factors())
+        files = finish_run(options.out, model, shown, seconds=seconds, notes=notes, warnings=found)
+    _say(options, "\n".join([*notes, _written(files)]))
+
+
+def _written(files: Sequence[Path]) -> str:
+    """Return where the page is or, where it cannot be drawn, what it takes."""
+    if files[-1].name == REPORT:
+        return f"wrote {files[-1]}"
+    return f"wrote {files[-1]}\nno page was written: it needs pip install 'viewsplice[plot]'"
 
 
 def _reproduce(options: argparse.Namespace) -> None:
@@ -201,20 +230,21 @@ def _train(model: SPLICE, options: argparse.Namespace, views: Any, **fit_options
         except TrainingDivergedError as error:
             write_csv(options.out / "history.csv", error.history)
             raise
-    notes = list(dict.fromkeys(f"Warning: {warning.message}" for warning in caught))
-    _say(options, "\n".join(notes))
-    return notes, time.monotonic() - started
+    found = list(dict.fromkeys(str(warning.message) for warning in caught))
+    _say(options, "\n".join(f"Warning: {text}" for text in found))
+    return found, time.monotonic() - started
 
 
 @contextmanager
-def _folder(folder: Path, command: str, inputs: dict[str, Any], model: SPLICE) -> Iterator[None]:
+def _folder(options: argparse.Namespace, command: str, inputs: dict[str, Any], model: SPLICE) -> Iterator[None]:
     """Start a run; when its input turns out to be bad, leave nothing half-written behind.
 
     Once there is a model, everything stays: it is worth more than a tidy folder.
     """
+    folder = options.out
     existed, settings = folder.exists(), folder / SETTINGS
     before = settings.read_bytes() if settings.is_file() else None
-    start_run(folder, command, inputs, model)
+    start_run(folder, command, inputs, model, options.line)
     try:
         yield
     except (ValueError, TypeError):

@@ -1,37 +1,69 @@
-"""Run folders: what `fit` and `demo` leave behind, and what `transform` reads again."""
+"""Run folders: what `fit` and `demo` leave behind, and what `transform` and `report` read again."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import viewsplice.demo as demonstration
 from viewsplice._types import Array, Latents
 from viewsplice.counts import smooth, square_root
 from viewsplice.estimator import SPLICE
-from viewsplice.io import write_csv, write_json, write_latents
+from viewsplice.io import (
+    fingerprints,
+    parse_source,
+    read_column,
+    read_columns,
+    read_names,
+    read_views,
+    write_csv,
+    write_json,
+    write_latents,
+)
 from viewsplice.metrics import effective_dimension_of, is_collapsed, latent_spread, reconstruction_r2
 from viewsplice.persistence import settings_from_json, settings_to_json
 from viewsplice.views import Views
 
+if TYPE_CHECKING:
+    from viewsplice.page.content import Run
+    from viewsplice.plotting import ColorKind
+
 MODEL = "model.splice"
 SETTINGS = "settings.json"
+METRICS = "metrics.json"
+AUDIT = "audit.json"
 REPORT = "report.html"
+_KINDS = ("continuous", "circular", "categorical")
 
 
-def start_run(folder: Path, command: str, inputs: Mapping[str, Any], model: SPLICE) -> None:
-    """Make the folder and write its settings, before any data are loaded."""
+@dataclass(frozen=True, eq=False)
+class RunData:
+    """Rows, what is known about them, how to read it, and names of features: what a fit and its page are given."""
+
+    views: Views
+    colors: Mapping[str, Array] = field(default_factory=dict)
+    kinds: Mapping[str, ColorKind] = field(default_factory=dict)
+    feature_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def start_run(folder: Path, command: str, inputs: Mapping[str, Any], model: SPLICE, line: str = "") -> None:
+    """Make the folder and write its settings, before any data are loaded; ``line`` is what the user typed."""
     if (folder / MODEL).exists():
         raise ValueError(f"{folder} already holds a fitted model: choose another --out, or remove {folder / MODEL}")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file; expected a folder for the results")
     folder.mkdir(parents=True, exist_ok=True)
     estimator = settings_to_json(model.get_params(deep=False))
-    write_json(folder / SETTINGS, {"command": command, "inputs": dict(inputs), "estimator": estimator})
+    told = {"command": command, "line": line, "folder": os.getcwd()}
+    write_json(folder / SETTINGS, {**told, "inputs": dict(inputs), "estimator": estimator})
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -52,11 +84,115 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 def read_inputs(folder: Path) -> dict[str, Any]:
     """Return what a run's settings say about its inputs; nothing for a folder without settings."""
-    try:
-        inputs = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))["inputs"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
+    inputs = _read(folder / SETTINGS).get("inputs")
     return inputs if isinstance(inputs, dict) else {}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return a JSON object; an empty one where there is none."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def load_inputs(inputs: Mapping[str, Any], names: Sequence[str] | None = None) -> tuple[RunData, list[str]]:
+    """Return the data that files named on a command line hold, and a sentence for every change made to them.
+
+    Parameters
+    ----------
+    inputs
+        ``views`` and ``color`` (lists of files), ``groups`` (a file or None), ``sqrt``, ``smooth``, and ``kind`` (a
+        list of ``NAME=KIND``), as `start_run` records them.
+    names
+        What unnamed views are called; default: A, B, ...
+    """
+    views = read_views(inputs["views"], names)
+    colors = _colors(inputs.get("color", ()), len(views))
+    if inputs.get("groups"):
+        labels = check_rows("--groups", read_column(inputs["groups"], len(views)), len(views))
+        views = Views(views, groups=labels)
+    feature_names = {
+        name: found
+        for name, text in zip(views.names, inputs["views"], strict=True)
+        if (found := read_names(text)) is not None and views.feature_shapes[name] == (len(found),)
+    }
+    views, changes = prepare_counts(views, sqrt=inputs.get("sqrt", False), bins=inputs.get("smooth"))
+    return RunData(views, colors, _kinds(inputs.get("kind", ()), colors), feature_names), changes
+
+
+def _colors(texts: Sequence[str], n_rows: int) -> dict[str, Array]:
+    """Return covariates by name; a name that is taken gives way to the text as it was typed."""
+    colors: dict[str, Array] = {}
+    for text in texts:
+        for name, column in read_columns(text, n_rows).items():
+            colors[text if name in colors else name] = check_rows("--color", column, n_rows)
+    return colors
+
+
+def _kinds(texts: Sequence[str], colors: Mapping[str, Array]) -> dict[str, ColorKind]:
+    """Return how to read covariates, from texts such as ``phase=circular``."""
+    kinds: dict[str, ColorKind] = {}
+    for text in texts:
+        name, _, kind = text.rpartition("=")
+        if name not in colors or kind not in _KINDS:
+            raise ValueError(f"--kind is {text!r}; expected NAME={'|'.join(_KINDS)}, NAME one of: {', '.join(colors)}")
+        kinds[name] = kind  # type: ignore[assignment]
+    return kinds
+
+
+def reopen_data(folder: Path, *, color: Sequence[str] = (), kind: Sequence[str] = ()) -> RunData:
+    """Return the data of a run again, with more covariates if ``color`` and ``kind`` name any."""
+    data = _reopen(folder)
+    colors = {**_colors(color, len(data.views)), **data.colors}
+    return replace(data, colors=colors, kinds={**data.kinds, **_kinds(kind, colors)})
+
+
+def _reopen(folder: Path) -> RunData:
+    """Return the data of a run from where the run found them, if they have not changed."""
+    settings, inputs = _read(folder / SETTINGS), read_inputs(folder)
+    if settings.get("command") == "demo":
+        train = demonstration.demo_data(quick=bool(inputs.get("quick"))).rows("train")
+        return RunData(train.views, train.factors())
+    if not inputs.get("views"):
+        raise ValueError(f"{folder} does not tell which data it was fitted to; expected the views: give them as well")
+    here = all(parse_source(text).path.exists() for text in inputs["views"])
+    with contextlib.nullcontext() if here else contextlib.chdir(_folder_of(settings)):
+        try:
+            data, _ = load_inputs(inputs)
+        except ValueError as error:
+            raise ValueError(
+                f"{error} ({folder} was fitted to these files: give the views if they have moved)"
+            ) from error
+    known = _read(folder / METRICS).get("fingerprints", {})
+    changed = [name for name, found in fingerprints(data.views).items() if known.get(name, found) != found]
+    if changed:
+        raise ValueError(
+            f"view {changed[0]!r} is not what {folder} was fitted to: the file has changed; expected the same data: "
+            "give the views to show other rows"
+        )
+    return data
+
+
+def _folder_of(settings: Mapping[str, Any]) -> str:
+    """Return where the command was given, if that still exists, else the present folder."""
+    folder = settings.get("folder")
+    return folder if isinstance(folder, str) and os.path.isdir(folder) else os.curdir
+
+
+def run_record(folder: Path) -> Run:
+    """Return what a folder tells about its run."""
+    from viewsplice.page.content import Run
+
+    metrics = _read(folder / METRICS)
+    return Run(
+        command=str(_read(folder / SETTINGS).get("line", "")),
+        seconds=metrics.get("seconds"),
+        notes=metrics.get("notes", ()),
+        warnings=metrics.get("warnings", ()),
+        audit=_read(folder / AUDIT) or None,
+    )
 
 
 def prepare_counts(views: Views, *, sqrt: bool, bins: float | None) -> tuple[Views, list[str]]:
@@ -75,24 +211,39 @@ def prepare_counts(views: Views, *, sqrt: bool, bins: float | None) -> tuple[Vie
 def finish_run(
     folder: Path,
     model: SPLICE,
-    views: Views,
+    data: RunData,
     *,
-    colors: Mapping[str, Array],
     seconds: float,
     notes: Sequence[str] = (),
+    warnings: Sequence[str] = (),
 ) -> list[Path]:
     """Write the model, latents of all rows, history, metrics and report; return the files, the report last."""
-    latents = model.transform(views)
+    latents = model.transform(data.views)
     model.save(folder / MODEL)
     write_latents(folder / "latents.npz", latents, model.split_)
     write_csv(folder / "history.csv", model.history_)
-    write_json(folder / "metrics.json", run_metrics(model, views, latents, seconds))
-    files = [folder / name for name in (MODEL, "latents.npz", "history.csv", "metrics.json")]
+    said = {"notes": list(notes), "warnings": list(warnings), "fingerprints": fingerprints(data.views)}
+    write_json(folder / METRICS, {**run_metrics(model, data.views, latents, seconds), **said})
+    files = [folder / name for name in (MODEL, "latents.npz", "history.csv", METRICS)]
     if importlib.util.find_spec("matplotlib") is not None:
-        from viewsplice.report import report
-
-        files.append(report(model, views, out=folder / REPORT, colors=colors, notes=notes))
+        files.append(write_report(folder, model, data))
     return files
+
+
+def write_report(folder: Path, model: SPLICE, data: RunData, out: Path | None = None) -> Path:
+    """Write the page of a run into its folder, or to ``out``."""
+    from viewsplice.page.content import make_content
+    from viewsplice.page.file import write_page
+
+    content = make_content(
+        model,
+        data.views,
+        colors=data.colors,
+        kinds=data.kinds,
+        feature_names=data.feature_names,
+        run=run_record(folder),
+    )
+    return write_page(content, out or folder / REPORT)
 
 
 def run_metrics(model: SPLICE, views: Views, latents: Latents[Array], seconds: float) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,21 @@ import pytest
 from PIL import Image
 
 from viewsplice.cli import main
-from viewsplice.experiments import EXPERIMENTS
+from viewsplice.experiments import EXPERIMENTS, pages
 from viewsplice.experiments.fits import Options
+from viewsplice.experiments.pages import Shown, write_pages
 from viewsplice.experiments.results import PAPER, missing_rows
+from viewsplice.page import belief
 
 FIGURES = {"receptive_fields", "sheet", "tiling", "private", "leaks", "reconstructions", "dimensions"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_probes() -> Iterator[None]:
+    """Leave out the probes of the page, which take as long as a quick experiment and have their own tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(belief, "measured_leaks", lambda content: [])
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +34,24 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("reproduce")
     assert main(["reproduce", "lgn-v1", "--quick", "--seeds", "3", "--quiet", "--out", str(out)]) == 0
     return out
+
+
+def test_the_first_full_fit_gets_a_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Simulated LGN and V1</h1>" in html
+    assert "Quick run: reduced data and training." in html
+    assert "viewsplice reproduce lgn-v1" in html
+    words = json.loads(html.split('id="page-data">')[1].split("</script>")[0])
+    assert [one["name"] for one in words["covariates"]] == [
+        "part of the split",
+        "x",
+        "y",
+        "lgn/position",
+        "v1/position",
+    ]
+    assert words["n_rows"] == 400
+    assert main(["reproduce", "lgn-v1", "--quick", "--seeds", "3", "--out", str(folder)]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"wrote {folder / name}" for name in ("tables.md", "report.html")]
 
 
 def test_every_figure_of_the_paper_has_a_row(folder: Path) -> None:
@@ -115,6 +144,23 @@ def test_parts_have_their_own_names_and_folders(name: str) -> None:
     assert [part.folder for part in parts] == [part.folder for part in again]
     quick = {part.folder for part in EXPERIMENTS[name].parts(Options(seeds=(0, 1), quick=True))}
     assert not quick & {part.folder for part in parts if part.name != "figures"}
+
+
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_pages_are_of_fits_that_are_made(name: str) -> None:
+    options = Options(seeds=(1, 0))
+    shown = EXPERIMENTS[name].shown(options)
+    assert shown
+    assert {one.fit for one in shown} <= {part.name for part in EXPERIMENTS[name].parts(options)}
+    assert all("seed 1" in one.fit for one in shown)
+
+
+def test_pages_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    written = []
+    monkeypatch.setattr(pages, "_write", lambda one, done, path, *rest: written.append(path.name))
+    fits = [Shown("fit", dict, title) for title in ("First", "V1-V2, Semedo sample")]
+    write_pages(fits, {}, tmp_path, command="", notes=[])
+    assert written == ["report.html", "report-v1-v2-semedo-sample.html"]
 
 
 def test_experiments_without_figures_in_the_paper_miss_none() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from viewsplice.io import problems, read_array, read_views
+from viewsplice.io import problems, read_array, read_column, read_columns, read_names, read_views
 from viewsplice.io.problems import InputFileError
 
 anndata = pytest.importorskip("anndata")
@@ -116,3 +116,36 @@ def test_without_anndata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "anndata", None)
     with pytest.raises(InputFileError, match=r"needs anndata, which is not installed: pip install viewsplice\[omics\]"):
         read_array(str(tmp_path / "x.h5ad"))
+
+
+def test_what_is_known_about_cells_and_their_variables(tmp_path: Path) -> None:
+    data = cells(X)
+    data.obs["type"] = pd.Categorical(["T", "B", "T"])
+    data.obs["depth"] = [1.5, 2.5, 3.5]
+    data.var_names = ["CD4", "CD8"]
+    data.layers["counts"] = X + 1
+    data.obsm["X_pca"] = X[:, :1]
+    path = f"{tmp_path}/x.h5ad"
+    data.write_h5ad(path)
+    assert read_column(f"{path}:obs/type").tolist() == ["T", "B", "T"]
+    np.testing.assert_array_equal(read_column(f"{path}:obs/depth"), [1.5, 2.5, 3.5])
+    assert list(read_columns(f"{path}:obs/type")) == ["type"]
+    with pytest.raises(InputFileError, match="has no column of obs 'age'; expected one of: type, depth"):
+        read_column(f"{path}:obs/age")
+    for key in ("", ":X", ":counts", ":layers/counts"):
+        assert read_names(f"{path}{key}") == ["CD4", "CD8"]
+    for key in (":X_pca", ":obsm/X_pca"):
+        assert read_names(f"{path}{key}") is None
+
+
+def test_what_is_known_in_a_file_of_several_modalities(tmp_path: Path) -> None:
+    mudata = pytest.importorskip("mudata")
+    rna, adt = cells(X), cells(X + 1)
+    rna.var_names, adt.var_names = ["CD4", "CD8"], ["p1", "p2"]
+    both = mudata.MuData({"rna": rna, "adt": adt})
+    both.obs["type"] = ["T", "B", "T"]
+    path = f"{tmp_path}/x.h5mu"
+    both.write_h5mu(path)
+    assert read_names(f"{path}:adt") == ["p1", "p2"]
+    assert read_names(f"{path}:rna/X") == ["CD4", "CD8"]
+    assert read_column(f"{path}:obs/type").tolist() == ["T", "B", "T"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewsplice.io import EXTENSIONS, Source, read, read_array, read_column, read_views
+from viewsplice.io import EXTENSIONS, Source, read, read_array, read_column, read_columns, read_names, read_views
 from viewsplice.io.problems import InputFileError
 
 X = np.arange(6.0).reshape(3, 2)
@@ -138,3 +138,38 @@ def test_labels_of_another_encoding(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([b"\xfcber"]))
     with pytest.raises(InputFileError, match=r"x.npy cannot be read as labels in UTF-8"):
         read_column(str(tmp_path / "x.npy"))
+
+
+def test_a_table_or_an_archive_may_hold_several_columns(tmp_path: Path) -> None:
+    table = tmp_path / "known.csv"
+    table.write_text("speed,side\n1.5,left\n2.5,right\n")
+    found = read_columns(str(table), 2)
+    assert list(found) == ["speed", "side"]
+    np.testing.assert_array_equal(found["speed"], [1.5, 2.5])
+    assert found["side"].tolist() == ["left", "right"]
+    assert list(read_columns(f"{table}:side", 2)) == ["side"]
+    assert list(read_columns(f"where={table}:side", 2)) == ["where"]
+    archive = tmp_path / "known.npz"
+    np.savez(archive, x=np.arange(3), y=np.arange(3.0))
+    assert {name: len(values) for name, values in read_columns(str(archive)).items()} == {"x": 3, "y": 3}
+
+
+def test_a_single_column_is_called_by_its_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "speed.npy", np.arange(3))
+    assert list(read_columns(str(tmp_path / "speed.npy"))) == ["speed"]
+    (tmp_path / "side.csv").write_text("left\nright\nleft\n")
+    assert read_columns(str(tmp_path / "side.csv"), 3)["side"].tolist() == ["left", "right", "left"]
+    (tmp_path / "blank.txt").write_text("1\n2\n")
+    assert read_columns(str(tmp_path / "blank.txt"))["blank"].tolist() == [1, 2]
+    with pytest.raises(InputFileError, match="does not exist"):
+        read_columns(str(tmp_path / "missing.npy"))
+
+
+def test_names_of_features_come_from_a_header(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("n1,n2\n1,2\n3,4\n")
+    (tmp_path / "b.csv").write_text("1,2\n3,4\n")
+    np.save(tmp_path / "c.npy", np.zeros((2, 2)))
+    assert read_names(str(tmp_path / "a.csv")) == ["n1", "n2"]
+    assert read_names(str(tmp_path / "b.csv")) is None
+    assert read_names(str(tmp_path / "c.npy")) is None
+    assert read_names(f"{tmp_path / 'a.csv'}:n1") is None

@@ -16,6 +16,7 @@ import torch
 
 from viewsplice.experiments import lgn_v1, neural, rotated_mnist, sprites
 from viewsplice.experiments.fits import Options as Options
+from viewsplice.experiments.pages import Shown, write_pages
 from viewsplice.experiments.parts import Done, Part, Say, run_parts, seconds_of
 from viewsplice.experiments.results import PAPER as PAPER
 from viewsplice.experiments.results import Result as Result
@@ -25,7 +26,7 @@ from viewsplice.training.loop import Callback
 
 # What a part of a quick run takes, about: all are small.
 _QUICK_MINUTES = 0.05
-_QUICK = "**Quick run: reduced data and training. It shows that everything runs, not what the method finds.**"
+_QUICK = "Quick run: reduced data and training. It shows that everything runs, not what the method finds."
 
 
 @dataclass(frozen=True)
@@ -36,18 +37,19 @@ class Experiment:
     ----------
     name, seeds
         What it is called, and which seeds run unless others are asked for.
-    parts, summarize
-        What there is to do, and what came of it.
+    parts, summarize, shown
+        What there is to do, what came of it, and which fits get a page.
     """
 
     name: str
     seeds: Sequence[int]
     parts: Callable[[Options], list[Part]]
     summarize: Callable[[Done, Options], Summary]
+    shown: Callable[[Options], list[Shown]]
 
 
 EXPERIMENTS: Mapping[str, Experiment] = {
-    module.NAME: Experiment(module.NAME, module.SEEDS, module.parts, module.summarize)
+    module.NAME: Experiment(module.NAME, module.SEEDS, module.parts, module.summarize, module.shown)
     for module in (lgn_v1, rotated_mnist, sprites, neural)
 }
 
@@ -63,7 +65,7 @@ def run_experiments(
     say: Say,
     command: str,
 ) -> list[Path]:
-    """Run one experiment into ``out``, or all, each into its folder there; return the tables written.
+    """Run one experiment into ``out``, or all, each into its folder there; return the tables and pages written.
 
     Parameters
     ----------
@@ -83,16 +85,16 @@ def run_experiments(
     if out.exists() and not out.is_dir():
         raise ValueError(f"{out} is a file; expected a folder for the results")
     rows: list[dict[str, Any]] = []
-    tables = []
+    files = []
     for chosen in EXPERIMENTS if name == "all" else [name]:
         own = EXPERIMENTS[chosen].seeds
         options = Options(tuple(seeds) or tuple(own[:1] if quick else own), quick, data, tuple(callbacks))
         folder = out / chosen if name == "all" else out
         rows += reproduce(chosen, folder, options, say=say, command=command)
-        tables.append(folder / "tables.md")
+        files += [folder / "tables.md", *sorted(folder.glob("report*.html"))]
     if name == "all":
         write_json(out / "metrics.json", rows)
-    return tables
+    return files
 
 
 def reproduce(name: str, out: Path, options: Options, *, say: Say, command: str) -> list[dict[str, Any]]:
@@ -103,7 +105,8 @@ def reproduce(name: str, out: Path, options: Options, *, say: Say, command: str)
     name
         One of `EXPERIMENTS`.
     out
-        Folder: ``metrics.json``, ``tables.md``, ``run.json`` and ``figures`` are written, finished ``parts`` kept.
+        Folder: ``metrics.json``, ``tables.md``, ``run.json``, ``figures`` and ``report.html`` are written, finished
+        ``parts`` kept.
     options
         Seeds (none: the experiment's own), data and size.
     say
@@ -124,9 +127,10 @@ def reproduce(name: str, out: Path, options: Options, *, say: Say, command: str)
     write_json(out / "metrics.json", rows)
     write_json(out / "run.json", _record(parts, done, options, command))
     tables = [paper_table(name, rows), *summary.tables]
-    head = [f"## {name}", *([_QUICK] if options.quick else [])]
+    head = [f"## {name}", *([f"**{_QUICK}**"] if options.quick else [])]
     write_atomic(out / "tables.md", ("\n\n".join([*head, *(table.markdown() for table in tables)]) + "\n").encode())
     _collect_figures(done, out / "figures")
+    write_pages(experiment.shown(options), done, out, command=command, notes=[_QUICK] if options.quick else [])
     return rows
 
 

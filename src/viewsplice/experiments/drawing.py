@@ -59,13 +59,13 @@ def save(ax: Axes, path: Path, *, quick: bool, title: str = "") -> None:
         figure.suptitle("\n".join(lines), fontsize="medium")
     for resolution in _RESOLUTIONS:
         png = to_png(ax, dpi=resolution)
-        png = png if len(png) <= _MOST_BYTES else _fewer_colors(png)
+        png = png if len(png) <= _MOST_BYTES else fewer_colors(png)
         if len(png) <= _MOST_BYTES:
             break
     path.write_bytes(png)
 
 
-def _fewer_colors(png: bytes) -> bytes:
+def fewer_colors(png: bytes) -> bytes:
     """Return a picture with 256 colors: a third of the size, and hardly a difference to see."""
     file = io.BytesIO()
     Image.open(io.BytesIO(png)).convert("RGB").quantize(256).save(file, format="png", optimize=True)

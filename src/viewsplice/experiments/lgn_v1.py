@@ -12,6 +12,7 @@ from viewsplice.experiments.curves import curve_parts, curves_table, draw_curves
 from viewsplice.experiments.drawing import save
 from viewsplice.experiments.fits import Options, fit_part, load_fit
 from viewsplice.experiments.lgn_v1_figures import draw
+from viewsplice.experiments.pages import Shown
 from viewsplice.experiments.parts import Done, Part, hash_of, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
 from viewsplice.experiments.truth import judge
@@ -53,6 +54,14 @@ def parts(options: Options) -> list[Part]:
     )
     shown = {"figures": 1, "seed": first, "quick": options.quick, "fits": {p.name: p.folder for p in found}}
     return [*found, Part("figures", shown, partial(_draw, options), 1.0)]
+
+
+def shown(options: Options) -> list[Shown]:
+    """Return the fit that gets a page."""
+    first = options.seeds[0]
+    return [
+        Shown(f"seed {first}: both steps", partial(_data, _trials(options), 0.0, 6.0, first), "Simulated LGN and V1")
+    ]
 
 
 def noise_name(noise: float, ratio: float) -> str:

@@ -21,6 +21,7 @@ from viewsplice.experiments.drawing import save
 from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
 from viewsplice.experiments.neural_figures import draw_latents, draw_prediction
 from viewsplice.experiments.nulls import decoding_null, pairing_null
+from viewsplice.experiments.pages import Shown
 from viewsplice.experiments.parts import Done, Part, hash_of, read_arrays, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
 from viewsplice.metrics import reconstruction_r2
@@ -76,6 +77,19 @@ def parts(options: Options) -> list[Part]:
             )
     shown = {"figures": 1, "quick": options.quick, "fits": {part.name: part.folder for part in found}}
     return [*found, Part("figures", shown, partial(_draw, options), 0.5)]
+
+
+def shown(options: Options) -> list[Shown]:
+    """Return the fits that get a page: the first seed of every recording."""
+    first = options.seeds[0]
+    return [
+        Shown(
+            f"{recording.name}: seed {first}",
+            partial(_data, recording.loader, options.data, options.quick, first),
+            recording.name,
+        )
+        for recording in RECORDINGS
+    ]
 
 
 def _widths(options: Options) -> tuple[int, ...]:

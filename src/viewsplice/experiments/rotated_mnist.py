@@ -15,6 +15,7 @@ from viewsplice.datasets import MultiViewData, rotated_mnist
 from viewsplice.datasets.rotation import rotate_images
 from viewsplice.estimator import SPLICE
 from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
+from viewsplice.experiments.pages import Shown
 from viewsplice.experiments.parts import Done, Part, hash_of, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, p_values, spread
 from viewsplice.experiments.rotated_mnist_figures import FACTORS, WIDTHS, draw, factor_name, width_name
@@ -63,6 +64,12 @@ def parts(options: Options) -> list[Part]:
     found.append(Part("projections", {"projections": 1, "fits": fits}, partial(_project, options), 1))
     shown = {"figures": 1, "quick": options.quick, "fits": fits}
     return [*found, Part("figures", shown, partial(_draw, options), 1.5)]
+
+
+def shown(options: Options) -> list[Shown]:
+    """Return the fit that gets a page."""
+    first = options.seeds[0]
+    return [Shown(f"seed {first}: {FULL}", partial(_load, options, first), "Rotated MNIST")]
 
 
 @lru_cache(maxsize=1)

@@ -14,6 +14,7 @@ from viewsplice.datasets import MultiViewData, rotated_sprites
 from viewsplice.estimator import SPLICE
 from viewsplice.experiments.drawing import panels, save, show_images
 from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
+from viewsplice.experiments.pages import Shown
 from viewsplice.experiments.parts import Done, Part, hash_of, read_arrays, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
 from viewsplice.metrics import (
@@ -51,6 +52,12 @@ def parts(options: Options) -> list[Part]:
         found += _pair(seed, STEP1, {**params, "geometry": None}, options, minutes=15)
     shown = {"figures": 1, "quick": options.quick, "fits": {part.name: part.folder for part in found}}
     return [*found, Part("figures", shown, partial(_draw, options), 1)]
+
+
+def shown(options: Options) -> list[Shown]:
+    """Return the fit that gets a page."""
+    first = options.seeds[0]
+    return [Shown(f"seed {first}: {FULL}", partial(_data, options.quick, options.data, first), "Rotated Sprites")]
 
 
 @lru_cache(maxsize=1)

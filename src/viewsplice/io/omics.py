@@ -43,6 +43,28 @@ def read_h5mu(path: Path, key: str | None) -> Array:
     return matrix[[row_of[cell] for cell in cells]]
 
 
+def read_obs(path: Path, column: str) -> Array:
+    """Return what is known about each cell under one name: numbers, or labels as text, (cells,)."""
+    with open_hdf5(path, extra="omics") as file:
+        frame = optional_library("anndata", "omics", path).io.read_elem(file["obs"])
+    values = frame[choose(path, column, [str(name) for name in frame.columns], "column of obs")]
+    return np.asarray(values) if values.dtype.kind in "fiub" else np.asarray(values.astype(str), dtype=str)
+
+
+def read_feature_names(path: Path, key: str | None) -> list[str] | None:
+    """Return the names of the variables of a matrix; None where it has others, as in obsm."""
+    with open_hdf5(path, extra="omics") as file:
+        group = file
+        if path.suffix.lower() == ".h5mu":
+            name, _, key = (key or "").partition("/")
+            group = file["mod"][choose(path, name or None, list(file["mod"]) if "mod" in file else [], "modality")]
+        part = (key or _MAIN).split("/")[0]
+        if part == "obsm" or (part not in (_MAIN, "layers") and part in group.get("obsm", ())):
+            return None
+        frame = optional_library("anndata", "omics", path).io.read_elem(group["var"])
+    return [str(name) for name in frame.index]
+
+
 def _matrix(group: Any, path: Path, key: str | None) -> Array:
     places = [_MAIN] if _MAIN in group else []
     places += [f"{part}/{name}" for part in ("layers", "obsm") for name in group.get(part, ())]

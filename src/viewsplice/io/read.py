@@ -12,14 +12,15 @@ from viewsplice._types import Array
 from viewsplice.io.hdf5 import read_hdf5, read_nwb
 from viewsplice.io.matlab import read_mat
 from viewsplice.io.numpy_format import read_npy, read_npz
-from viewsplice.io.omics import read_h5ad, read_h5mu
+from viewsplice.io.omics import read_feature_names, read_h5ad, read_h5mu, read_obs
 from viewsplice.io.problems import InputFileError, check_file, guarded
 from viewsplice.io.source import Source, parse_source
-from viewsplice.io.text import read_labels, read_table
+from viewsplice.io.text import column_names, read_labels, read_table
 from viewsplice.io.zarr_store import read_zarr
 from viewsplice.views import Views, default_names
 
 _Reader = Callable[[Path, str | None], Array]
+_OBS = "obs/"
 
 _READERS: dict[str, tuple[_Reader, str]] = {
     ".npy": (read_npy, "a NumPy .npy file"),
@@ -82,7 +83,8 @@ def read_column(text: str, n_rows: int | None = None) -> Array:
     Parameters
     ----------
     text
-        A file as in `read_views`; the key of a .csv, .tsv or .txt file is a column of its header row.
+        A file as in `read_views`; the key of a .csv, .tsv or .txt file is a column of its header row, and that of a
+        .h5ad or .h5mu file may be ``obs/NAME``.
     n_rows
         How many rows are expected, if known: it tells a header from a label in a file of text only.
     """
@@ -90,6 +92,9 @@ def read_column(text: str, n_rows: int | None = None) -> Array:
     if _reader(source)[0] is read_table:
         with guarded(source.path, "a column of UTF-8 text"):
             return read_labels(source.path, source.key, n_rows)
+    if source.key and source.key.startswith(_OBS) and _reader(source)[0] in (read_h5ad, read_h5mu):
+        with guarded(source.path, "a column of obs"):
+            return read_obs(source.path, source.key.removeprefix(_OBS))
     array = _read(source)
     if array.size != max(array.shape, default=0):
         raise InputFileError(f"{source} has shape {array.shape}; expected a single column")
@@ -102,6 +107,38 @@ def read_column(text: str, n_rows: int | None = None) -> Array:
     if column.dtype.kind not in "fiub":
         raise InputFileError(f"{source} has dtype {column.dtype}; expected numbers or text labels")
     return _native(column)
+
+
+def read_columns(text: str, n_rows: int | None = None) -> dict[str, Array]:
+    """Return columns by name: the one that `read_column` returns, or all of a table with a header or a .npz file.
+
+    The name is the one given (``name=path``), else the key, else that of the file.
+    """
+    source = parse_source(text)
+    name = source.name or (source.key or source.path.stem).rsplit("/", 1)[-1]
+    names: list[str] = []
+    if source.key is None and source.path.is_file():
+        if source.path.suffix.lower() == ".npz":
+            with guarded(source.path, "a NumPy .npz file"), np.load(source.path, allow_pickle=False) as archive:
+                names = list(archive.files)
+        elif _reader(source)[0] is read_table:
+            with guarded(source.path, "a table in UTF-8 text"):
+                names = column_names(source.path)
+    if len(names) < 2:
+        return {name: read_column(text, n_rows)}
+    return {one: read_column(f"{source.path}:{one}", n_rows) for one in names}
+
+
+def read_names(text: str) -> list[str] | None:
+    """Return the names of a view's features, if its file has any: a header row, or the variables of cells."""
+    source = parse_source(text)
+    read = _reader(source)[0]
+    if read is read_table and source.key is None:
+        return column_names(source.path) or None
+    if read in (read_h5ad, read_h5mu):
+        with guarded(source.path, "a file of cells"):
+            return read_feature_names(source.path, source.key)
+    return None
 
 
 def _reader(source: Source) -> tuple[_Reader, str]:

@@ -90,6 +90,12 @@ def read_labels(path: Path, key: str | None, n_rows: int | None = None) -> Array
     return _as_column(cells[n_header:]) if all(is_number[n_header:]) else np.array(cells[n_header:])
 
 
+def column_names(path: Path) -> list[str]:
+    """Return the names in the header row of a table; none without a header, or where blanks part the columns."""
+    layout = _layout(path)
+    return [] if layout.delimiter is None else list(layout.header)
+
+
 def _as_column(cells: Sequence[str]) -> Array:
     """Return numbers as integers if all of them are; very long ones stay text, so that no two become equal."""
     try:

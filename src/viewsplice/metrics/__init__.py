@@ -6,6 +6,7 @@ from viewsplice.metrics.decoding import align_angles, angle_shifts, circular_col
 from viewsplice.metrics.dimension import covariance_spectrum, effective_dimension_of, saturation
 from viewsplice.metrics.labels import chance_accuracy, knn_accuracy, linear_svc_accuracy
 from viewsplice.metrics.manifold import OnManifold, on_manifold, ring_ratio
+from viewsplice.metrics.shape import Shape, loop_bars, shape_of
 from viewsplice.metrics.variance import (
     is_collapsed,
     latent_spread,
@@ -18,6 +19,7 @@ from viewsplice.metrics.variance import (
 
 __all__ = [
     "OnManifold",
+    "Shape",
     "align_angles",
     "angle_shifts",
     "chance_accuracy",
@@ -30,12 +32,14 @@ __all__ = [
     "latent_spread",
     "linear_r2",
     "linear_svc_accuracy",
+    "loop_bars",
     "on_manifold",
     "reconstruction_r2",
     "ring_ratio",
     "saturation",
     "sd_explained_by_angle",
     "sd_explained_by_label",
+    "shape_of",
     "variance_explained_by_angle",
     "variance_explained_by_label",
 ]

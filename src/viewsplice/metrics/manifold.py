@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from viewsplice._types import Array
+from viewsplice.metrics.shape import loop_bars, loop_ratio
 from viewsplice.metrics.variance import as_rows
 
 
@@ -87,12 +88,4 @@ def ring_ratio(latents: Array, *, n_points: int = 500, random_state: int = 0) ->
     random_state
         Seed of the draw.
     """
-    try:
-        from ripser import ripser
-    except ImportError as error:
-        raise ImportError("ring_ratio needs ripser: pip install 'viewsplice[topology]'") from error
-    rows = as_rows(latents, "latents")
-    chosen = np.random.default_rng(random_state).permutation(len(rows))[:n_points]
-    births, deaths = ripser(rows[chosen], maxdim=1)["dgms"][1].T
-    bars = np.sort(np.concatenate([deaths - births, np.zeros(2)]))[::-1]
-    return float(bars[0] / bars[1]) if bars[1] > 0 else float("inf") if bars[0] > 0 else 0.0
+    return loop_ratio(loop_bars(latents, n_points=n_points, random_state=random_state))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
 from viewsplice._types import Array
 from viewsplice.geometry import effective_dimension
@@ -17,7 +18,7 @@ _THRESHOLD = 0.05
 def distance_plot(geodesics: Array, latent_distances: Array, *, label: str = "", ax: Axes | None = None) -> Axes:
     """Draw latent against geodesic distances: on the diagonal, the space keeps the geometry.
 
-    At most 20,000 pairs are drawn, darker where there are more; the correlation in the title is of all pairs.
+    At most 20,000 pairs are drawn, denser where there are more; the correlation in the title is of all pairs.
 
     Parameters
     ----------
@@ -41,7 +42,19 @@ def distance_plot(geodesics: Array, latent_distances: Array, *, label: str = "",
     agreement = f"correlation {np.corrcoef(x, y)[0, 1]:.3f}" if is_varied else "no correlation: all distances equal"
     top = float(max(x.max(), y.max())) or 1.0
     kept = np.random.default_rng(0).choice(len(x), min(len(x), _MAX_PAIRS), replace=False)
-    ax.hexbin(x[kept], y[kept], gridsize=45, extent=(0, top, 0, top), bins="log", mincnt=1, cmap="cividis_r")
+    # One color that grows denser reads the same on a light and on a dark ground.
+    ink = LinearSegmentedColormap.from_list("ink", [(*to_rgb(PALETTE[0]), 0.12), (*to_rgb(PALETTE[0]), 1.0)])
+    ax.hexbin(
+        x[kept],
+        y[kept],
+        gridsize=70,
+        extent=(0, top, 0, top),
+        bins="log",
+        mincnt=1,
+        cmap=ink,
+        linewidths=0,
+        rasterized=True,
+    )
     ax.plot([0, top], [0, top], color=PALETTE[1], linestyle="--", linewidth=1.5, label="equal")
     ax.legend(loc="upper left", fontsize="small", frameon=False)
     ax.set_aspect("equal")

@@ -14,7 +14,6 @@ from viewsplice.plotting.colors import MARKERS, Coloring, ColorKind, coloring
 _MANY = 2000
 _FEW_LABELS = 10
 _MAX_BINS = 60
-_QUARTERS = (0, 90, 180, 270, 360)
 
 
 def latent_scatter(
@@ -40,8 +39,9 @@ def latent_scatter(
     label, color_label
         Names of the space and of the color variable.
     kind
-        ``"continuous"``, ``"circular"`` (degrees) or ``"categorical"``; None: floats are continuous, up to 20 distinct
-        whole numbers or any texts categorical.
+        ``"continuous"``, ``"circular"`` (degrees, or radians if no value is beyond 2π) or ``"categorical"``; None:
+        floats are continuous, up to 20 distinct whole numbers or any texts categorical, and numbers that cover a turn
+        circular if ``color_label`` speaks of an angle.
     ax
         Where to draw; None makes a figure.
     """
@@ -50,7 +50,7 @@ def latent_scatter(
         raise ValueError(f"points has shape {points.shape}; expected (rows, dimensions), at least one of each")
     if not np.isfinite(points).all():
         raise ValueError("points has NaN or infinite entries; expected finite latents")
-    colors = coloring(color, kind, len(points))
+    colors = coloring(color, kind, len(points), color_label)
     ax = axes_or_new(ax)
     if points.shape[1] == 1:
         _draw_line(ax, points[:, 0], colors, literal(color_label) or "color variable")
@@ -77,14 +77,12 @@ def _draw_line(ax: Axes, values: Array, colors: Coloring, color_label: str) -> N
     else:
         _dots(ax, np.column_stack([colors.values, values]), Coloring(None, colors.values))
         if colors.kind == "circular":
-            ax.set_xticks(_QUARTERS)
+            ax.set_xticks(*colors.quarters())
     ax.set(xlabel=color_label, ylabel="latent value")
 
 
 def _draw_plane(ax: Axes, points: Array, colors: Coloring, color_label: str) -> None:
-    plane, names = (points, ["latent dimension 1", "latent dimension 2"])
-    if points.shape[1] > 2:
-        plane, names = _principal_plane(points)
+    plane, names = plane_of(points)
     _dots(ax, plane, colors)
     ax.set_aspect("equal", adjustable="datalim")
     ax.set(xlabel=names[0], ylabel=names[1])
@@ -104,8 +102,17 @@ def _draw_plane(ax: Axes, points: Array, colors: Coloring, color_label: str) -> 
             handletextpad=0.1,
         )
     elif colors.kind is not None:
-        ticks = _QUARTERS if colors.kind == "circular" else None
-        ax.figure.colorbar(colors.mappable(), ax=ax, label=color_label, ticks=ticks)
+        bar = ax.figure.colorbar(colors.mappable(), ax=ax, label=color_label)
+        if colors.kind == "circular":
+            places, names = colors.quarters()
+            bar.set_ticks(places, labels=names)
+
+
+def plane_of(points: Array) -> tuple[Array, list[str]]:
+    """Return the two coordinates by which a space of at least two dimensions is drawn, (n, 2), and their names."""
+    if points.shape[1] == 2:
+        return points, ["latent dimension 1", "latent dimension 2"]
+    return _principal_plane(points)
 
 
 def _principal_plane(points: Array) -> tuple[Array, list[str]]:

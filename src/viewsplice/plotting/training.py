@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from viewsplice._types import Array
-from viewsplice.plotting.canvas import PALETTE, axes_or_new, literal
+from viewsplice.plotting.canvas import GRAY, GRID, PALETTE, axes_or_new, literal
 
 _HELD_OUT = "val/"
 _KINDS = {
@@ -57,12 +57,12 @@ def loss_curves(history: Sequence[Mapping[str, Any]], *, ax: Axes | None = None)
         if trained or held_out:
             handles.append(Line2D([], [], color=color, linewidth=1.8, label=_KINDS.get(kind, literal(kind))))
     if any(name.startswith(_HELD_OUT) for name in terms):
-        handles.append(Line2D([], [], color="0.3", linewidth=1.8, linestyle="--", label="on validation rows"))
+        handles.append(Line2D([], [], color="black", linewidth=1.8, linestyle="--", label="on validation rows"))
     _mark_stages(ax, history)
     ax.set_yscale("log")
     ax.set(xlabel="epoch, all stages", ylabel="loss (logarithmic)")
     ax.legend(handles=handles, fontsize="small", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))
-    ax.grid(axis="y", color="0.9", linewidth=0.6)
+    ax.grid(axis="y", color=GRID, linewidth=0.6)
     return ax
 
 
@@ -101,6 +101,6 @@ def _mark_stages(ax: Axes, history: Sequence[Mapping[str, Any]]) -> None:
         text = ax.text(start + 0.5, 1.01, literal(name), transform=ax.get_xaxis_transform(), va="bottom")
         text.set(fontsize="small", rotation=rotation)
         if start:
-            ax.axvline(start + 0.5, color="0.5", linewidth=0.8)
+            ax.axvline(start + 0.5, color=GRAY, linewidth=0.8)
     ax.set_xlim(0.5, len(history) + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

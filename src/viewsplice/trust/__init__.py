@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from viewsplice.trust.leaks import Leak, probe_leaks
+from viewsplice.trust.shares import Estimate, Shares, variance_shares
 
-__all__ = ["Leak", "probe_leaks"]
+__all__ = ["Estimate", "Leak", "Shares", "probe_leaks", "variance_shares"]

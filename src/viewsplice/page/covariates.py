@@ -1,0 +1,72 @@
+"""What is known about each row, as the page carries it: numbers, or places among labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from viewsplice._types import Array
+from viewsplice.page.blocks import Blocks
+from viewsplice.page.content import Content
+from viewsplice.plotting import ColorKind
+from viewsplice.plotting.colors import category_codes, full_turn, infer_kind
+
+# Labels beyond these would only make the page large; the rarest become one.
+_MOST_LABELS = 5_000
+_REST = "(other)"
+
+
+def covariates(content: Content, blocks: Blocks) -> list[dict[str, Any]]:
+    """Return what every row is known by: the part of the split, its group, and the user's variables."""
+    rows = content.drawn
+    known: list[dict[str, Any]] = []
+    if len(content.parts) > 1:
+        part = np.full(len(content.views), "no part", dtype=object)
+        for name, members in content.parts.items():
+            part[members] = name
+        known.append(_encoded("part of the split", part[rows], "categorical", blocks))
+    if content.views.groups is not None:
+        known.append(_encoded("group", content.views.groups[rows], "categorical", blocks))
+    for name, values in content.colors.items():
+        kind = content.kinds.get(name) or infer_kind(values, name)
+        known.append(_encoded(name, values[rows], kind, blocks))
+    return known
+
+
+def _encoded(name: str, values: Array, kind: ColorKind, blocks: Blocks) -> dict[str, Any]:
+    if kind == "categorical":
+        labels, places = category_codes(values)
+        labels, places = _fewer(labels, places)
+        return {
+            "name": name,
+            "kind": kind,
+            "turn": 360,
+            "labels": labels,
+            "block": blocks.add(places, "u2"),
+            "note": "",
+        }
+    numbers = values.astype(np.float64)
+    turn = full_turn(numbers, name)
+    numbers[~np.isfinite(numbers)] = np.nan
+    if np.isnan(numbers).all():
+        return {
+            "name": name,
+            "kind": "none",
+            "turn": turn,
+            "labels": None,
+            "block": blocks.add(numbers, "f4"),
+            "note": "",
+        }
+    note = f"Read as circular, one turn is {turn:.4g}." if kind == "circular" else ""
+    return {"name": name, "kind": kind, "turn": turn, "labels": None, "block": blocks.add(numbers, "f4"), "note": note}
+
+
+def _fewer(labels: list[str], places: Array) -> tuple[list[str], Array]:
+    """Return the most frequent labels, and one for all others, where there are very many."""
+    if len(labels) <= _MOST_LABELS:
+        return labels, places
+    kept = np.sort(np.argsort(-np.bincount(places), kind="stable")[: _MOST_LABELS - 1])
+    new = np.full(len(labels), len(kept))
+    new[kept] = np.arange(len(kept))
+    return [*(labels[i] for i in kept), _REST], new[places]

@@ -1,0 +1,122 @@
+"""Small pieces of HTML: tables, figures, notes, names of latent spaces. What comes from users is escaped here."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from viewsplice.views import endpoints, is_arrow
+
+# In the order in which they need each other.
+_SCRIPTS = ("data", "colors", "points", "axes", "gestures", "panel", "legend", "maps", "main")
+
+
+def fill_page(title: str, head: str, sections: Iterable[str], data: str) -> str:
+    """Return the whole page; the title is plain text, everything else HTML.
+
+    The policy of the page names the hash of its one script, so that nothing else can run, and allows no request.
+    """
+    script = "(() => {\n" + "\n".join(["'use strict';", *(_static(f"{name}.js") for name in _SCRIPTS)]) + "})();"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Template(_read("template.html")).substitute(
+        title=escape(title),
+        head=head,
+        body="\n".join(sections),
+        data=data,
+        style=_static("page.css"),
+        script=script,
+        hash=digest,
+        version=version("viewsplice"),
+    )
+
+
+def _read(name: str) -> str:
+    return files("viewsplice.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _static(name: str) -> str:
+    return _read(f"static/{name}")
+
+
+def symbol(space: str) -> str:
+    """Return a latent space in the paper's symbols, as HTML."""
+    letter, index = ("s", "→".join(endpoints(space))) if is_arrow(space) else ("z", space)
+    return f"<i>{letter}</i><sub>{escape(index)}</sub>"
+
+
+def plain_symbol(space: str) -> str:
+    """Return the same as plain text."""
+    return f"s {'→'.join(endpoints(space))}" if is_arrow(space) else f"z {space}"
+
+
+def words(space: str) -> str:
+    """Return what a latent space is, as HTML."""
+    if not is_arrow(space):
+        return f"private to {escape(space)}"
+    source, target = endpoints(space)
+    return f"shared, from {escape(source)} to rebuild {escape(target)}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, is_text: bool = False) -> str:
+    """Return a table; the cells are HTML, the first of each row is its heading. Text may be broken, numbers not."""
+    top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in rows
+    )
+    lines = f"<thead><tr>{top}</tr></thead>" if head else ""
+    kind = "table text" if is_text else "table"
+    # Wide tables scroll by themselves, so the keyboard must reach them.
+    start = f'<div class="{kind}" tabindex="0" role="region" aria-label="table">'
+    return f"{start}<table>{lines}<tbody>{body}</tbody></table></div>"
+
+
+def figure(svg: str, caption: str, description: str, *, is_wide: bool = False) -> str:
+    """Return a figure with its caption, which is HTML, and a description for those who do not see it, plain text."""
+    picture = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)
+    start = '<figure class="wide">' if is_wide else "<figure>"
+    return f"{start}{picture}<figcaption>{caption}</figcaption></figure>"
+
+
+def fixed(value: float, digits: int = 2) -> str:
+    """Return a number with so many digits after the point; what rounds to zero has no sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def panels(figures: Iterable[str]) -> str:
+    """Return figures side by side, as many as the window has room for."""
+    return f'<div class="panels">{"".join(figures)}</div>'
+
+
+def note(kind: str, text: str) -> str:
+    """Return a marked sentence: ``"good"``, ``"warn"`` or ``"bad"``, said in a word as well; the text is HTML."""
+    word = {"good": "Fine", "warn": "Careful", "bad": "Wrong"}[kind]
+    return f'<p class="note {kind}"><b>{word}.</b> {text}</p>'
+
+
+def listing(value: Any) -> str:
+    """Return any JSON value as HTML: lists of equal mappings as a table, mappings by name, the rest as text."""
+    if isinstance(value, Mapping):
+        return table([], [[escape(_spaced(name)), listing(item)] for name, item in value.items()], is_text=True)
+    if isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
+        names = list(dict.fromkeys(name for item in value for name in item))
+        return table(
+            [escape(_spaced(name)) for name in names],
+            [[listing(item.get(name)) for name in names] for item in value],
+        )
+    if isinstance(value, list | tuple):
+        return ", ".join(listing(item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else escape(str(value))
+
+
+def _spaced(name: Any) -> str:
+    return str(name).replace("_", " ")

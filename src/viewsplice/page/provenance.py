@@ -1,0 +1,72 @@
+"""The fourth answer: how it was made. Command, data, settings with their reasons, versions, split, time."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import fields
+from html import escape
+from importlib.metadata import version
+
+from viewsplice.io import fingerprint
+from viewsplice.page.content import Content
+from viewsplice.page.markup import symbol, table
+from viewsplice.persistence import settings_to_json
+
+_PACKAGES = ("viewsplice", "torch", "numpy", "scipy", "scikit-learn")
+_SHOWN_DIGITS = 16
+
+
+def provenance_section(content: Content) -> str:
+    """Say how the fit was made."""
+    model, run = content.model, content.run
+    complete = {f.name: getattr(model.fitted_.settings, f.name) for f in fields(model.fitted_.settings)}
+    settings = {"given": settings_to_json(model.get_params(deep=False)), "complete": settings_to_json(complete)}
+    neighbors = ", ".join(f"{symbol(space)} {found.n_neighbors}" for space, found in model.geometry_.items())
+    versions = [f"{name} {version(name)}" for name in _PACKAGES]
+    rows = [
+        ["command", f"<code>{escape(run.command)}</code>" if run.command else "fitted in Python"],
+        ["rows of the fit", _split(content)],
+        ["features", ", ".join(f"{escape(name)} {n:,}" for name, n in model.n_features_in_.items())],
+        ["data", _fingerprints(content)],
+        ["seed", str(model.fitted_.seed)],
+        ["time", _time(run.seconds)],
+        ["epochs", ", ".join(f"{escape(stage)} {n:,}" for stage, n in model.epochs_.items())],
+        ["neighbors in the graph", neighbors or "no geometry"],
+        ["versions", ", ".join([*versions, f"Python {platform.python_version()}"])],
+    ]
+    text = escape(json.dumps(settings, indent=2, ensure_ascii=False))
+    details = f"<details><summary>All settings</summary><pre>{text}</pre></details>"
+    told = table([], rows, is_text=True) + _choices(content) + details
+    return f'<section id="made"><h2>How it was made</h2>{told}</section>'
+
+
+def _split(content: Content) -> str:
+    counts = ", ".join(f"{len(rows):,} {part}" for part, rows in content.model.split_.items())
+    held = "groups kept together" if content.views.groups is not None else "rows drawn at random"
+    own = "" if "training" in content.parts else f"; this page shows {len(content.views):,} other rows"
+    return f"{counts} ({held}){own}"
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "not recorded"
+    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
+
+
+def _fingerprints(content: Content) -> str:
+    shown = [
+        f"{escape(name)} {' x '.join(map(str, x.shape))} {x.dtype}, SHA-256 "
+        f"<code>{fingerprint(x)[:_SHOWN_DIGITS]}</code>"
+        for name, x in content.views.arrays.items()
+    ]
+    return "; ".join(shown)
+
+
+def _choices(content: Content) -> str:
+    """List what was chosen for the user, and why."""
+    chosen = content.model.choices_
+    if not chosen:
+        return ""
+    rows = [[escape(name), escape(str(choice.value)), escape(choice.reason)] for name, choice in chosen.items()]
+    return "<h3>Chosen automatically</h3>" + table(["what", "value", "why"], rows, is_text=True)

@@ -1,0 +1,102 @@
+// From a variable to the color and the marker of every point, and to the legend that explains them.
+
+const MAX_LABELS = 20;
+const N_COLORS = 7;
+const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
+let isPrinted = false;
+
+function theme() {
+  return prefersDark.matches && !isPrinted ? page.themes.dark : page.themes.light;
+}
+
+// How a variable is read: as it says, or as the reader wants it, if that can be done.
+function readAs(variable, wanted) {
+  if (wanted === "auto" || wanted === variable.kind || variable.kind === "none") return variable;
+  if (wanted === "categorical") return asCategories(variable);
+  const values = variable.labels ? labelNumbers(variable) : variable.values;
+  if (!values) return variable;
+  const range = ends(values);
+  const isRadians = Math.max(Math.abs(range[0]), Math.abs(range[1])) <= 2 * Math.PI * 1.000001;
+  return { ...variable, kind: wanted, labels: null, values, range, turn: isRadians ? 2 * Math.PI : 360 };
+}
+
+function labelNumbers(variable) {
+  const found = variable.labels.map(Number);
+  return found.every(Number.isFinite) ? Float32Array.from(variable.values, (place) => found[place]) : null;
+}
+
+function asCategories(variable) {
+  const distinct = [...new Set(variable.values)].sort((a, b) => a - b);
+  const places = new Map(distinct.map((value, place) => [value, place]));
+  const values = Uint32Array.from(variable.values, (value) => places.get(value));
+  return { ...variable, kind: "categorical", labels: distinct.map(shortNumber), values };
+}
+
+// The labels that have a color of their own: all, or the most frequent of more than twenty.
+function frequentLabels(variable) {
+  const places = variable.labels.map((_, place) => place);
+  if (places.length <= MAX_LABELS) return places;
+  const counts = new Uint32Array(places.length);
+  for (const place of variable.values) counts[place] += 1;
+  return places
+    .sort((a, b) => counts[b] - counts[a] || a - b)
+    .slice(0, MAX_LABELS - 1)
+    .sort((a, b) => a - b);
+}
+
+// Returns { rgba, shape, entries }: colors (4 bytes per row), markers, and the labels with their places.
+function paint(variable) {
+  const rgba = new Uint8Array(4 * N_ROWS);
+  const shape = new Uint8Array(N_ROWS);
+  if (variable.kind === "categorical") return paintLabels(variable, rgba, shape);
+  const plain = theme().palette[0];
+  const table = variable.kind === "none" ? null : numbers(theme()[variable.kind === "circular" ? "circular" : "continuous"]);
+  for (let i = 0; i < N_ROWS; i += 1) {
+    const value = table ? variable.values[i] : 0;
+    if (Number.isNaN(value)) rgba.set([...theme().gray, 90], 4 * i);
+    else if (!table) rgba.set([...plain, 255], 4 * i);
+    else {
+      const place = 3 * Math.round(255 * position(variable, value));
+      rgba[4 * i] = table[place];
+      rgba[4 * i + 1] = table[place + 1];
+      rgba[4 * i + 2] = table[place + 2];
+      rgba[4 * i + 3] = 255;
+    }
+  }
+  return { rgba, shape, entries: [] };
+}
+
+// Where a value lies between the ends of its scale, from 0 to 1.
+function position(variable, value) {
+  if (variable.kind === "circular") return (((value / variable.turn) % 1) + 1) % 1;
+  const [low, high] = variable.range;
+  return high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5;
+}
+
+function paintLabels(variable, rgba, shape) {
+  const own = frequentLabels(variable);
+  const style = new Map(own.map((place, k) => [place, k]));
+  const entries = own.map((place, k) => ({ label: variable.labels[place], places: [place], ...labelStyle(k) }));
+  const rest = variable.labels.length - own.length;
+  if (rest) {
+    const others = variable.labels.map((_, place) => place).filter((place) => !style.has(place));
+    entries.push({ label: `other (${rest} labels)`, places: others, color: theme().gray, shape: 0 });
+  }
+  for (let i = 0; i < N_ROWS; i += 1) {
+    const k = style.get(variable.values[i]);
+    const entry = entries[k === undefined ? entries.length - 1 : k];
+    rgba.set(entry.color, 4 * i);
+    rgba[4 * i + 3] = k === undefined ? 120 : 255;
+    shape[i] = entry.shape;
+  }
+  return { rgba, shape, entries };
+}
+
+// Colors repeat after seven, with another marker.
+function labelStyle(k) {
+  return { color: theme().palette[k % N_COLORS], shape: Math.floor(k / N_COLORS) % 3 };
+}
+
+function cssColor(rgb) {
+  return `rgb(${rgb[0]} ${rgb[1]} ${rgb[2]})`;
+}

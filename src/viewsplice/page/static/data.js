@@ -1,0 +1,132 @@
+// What the page carries: words as JSON, numbers as base64, decoded when first needed.
+
+const page = JSON.parse(document.getElementById("page-data").textContent);
+const N_ROWS = page.n_rows;
+const TYPES = { f4: Float32Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
+const decoded = new Map();
+
+function numbers(block) {
+  if (!decoded.has(block.id)) {
+    const text = atob(document.getElementById(block.id).textContent);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
+    decoded.set(block.id, new TYPES[block.type](bytes.buffer));
+  }
+  return decoded.get(block.id);
+}
+
+function rowNumber(i) {
+  return page.rows ? numbers(page.rows)[i] : i;
+}
+
+// One coordinate of a latent space: 16 bits between its ends.
+function coordinate(space, axis) {
+  const { low, high } = space.axes[axis];
+  const steps = numbers(space.block);
+  const values = new Float32Array(N_ROWS);
+  const unit = (high - low) / 65535;
+  for (let i = 0; i < N_ROWS; i += 1) values[i] = low + unit * steps[axis * N_ROWS + i];
+  return values;
+}
+
+// One feature of a view: a sum over components, or 8 bits between its ends for the rows that are kept.
+function featureValues(view, feature) {
+  const values = new Float32Array(N_ROWS);
+  if (view.encoding === "components") {
+    const scores = numbers(view.scores);
+    const loadings = numbers(view.loadings);
+    const scales = numbers(view.scales);
+    values.fill(numbers(view.means)[feature]);
+    for (let k = 0; k < view.n_components; k += 1) {
+      const weight = scales[k] * loadings[k * view.n_features + feature];
+      if (weight === 0) continue;
+      const start = k * N_ROWS;
+      for (let i = 0; i < N_ROWS; i += 1) values[i] += weight * scores[start + i];
+    }
+    return values;
+  }
+  const steps = numbers(view.values);
+  const low = numbers(view.lows)[feature];
+  const unit = (numbers(view.highs)[feature] - low) / 255;
+  const rows = view.kept ? numbers(view.kept) : null;
+  const start = feature * view.n_kept;
+  values.fill(NaN);
+  for (let j = 0; j < view.n_kept; j += 1) values[rows ? rows[j] : j] = low + unit * steps[start + j];
+  return values;
+}
+
+function featureName(view, feature) {
+  return view.names ? view.names[feature] : String(feature);
+}
+
+// The number of the feature that a text names, or -1.
+function findFeature(view, text) {
+  const wanted = text.trim();
+  const named = view.names ? view.names.indexOf(wanted) : -1;
+  if (named >= 0) return named;
+  return /^\d+$/.test(wanted) && Number(wanted) < view.n_features ? Number(wanted) : -1;
+}
+
+function ends(values) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low <= high ? [low, high] : [0, 1];
+}
+
+// Ends that a few rows far out do not move.
+function usualEnds(values, share) {
+  const sorted = Float32Array.from(values.filter(Number.isFinite)).sort();
+  if (!sorted.length) return [0, 1];
+  const at = (part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
+  const found = [at(share), at(1 - share)];
+  return found[0] < found[1] ? found : ends(sorted);
+}
+
+function shortNumber(value) {
+  if (!Number.isFinite(value)) return "missing";
+  return Number(value.toPrecision(4)).toString();
+}
+
+// What points can be colored by: each has a label, a kind, and one value or place among its labels per row.
+const nothing = { label: "", kind: "none", values: null, labels: null };
+
+function covariateVariable(covariate) {
+  return {
+    label: covariate.name,
+    kind: covariate.kind,
+    turn: covariate.turn,
+    labels: covariate.labels,
+    values: numbers(covariate.block),
+    range: covariate.labels ? null : ends(numbers(covariate.block)),
+    note: covariate.note,
+  };
+}
+
+function featureVariable(view, feature) {
+  const values = featureValues(view, feature);
+  return {
+    label: `${view.view}, feature ${featureName(view, feature)}`,
+    kind: "continuous",
+    turn: 360,
+    labels: null,
+    values,
+    range: usualEnds(values, 0.01),
+    note: featureNote(view, feature),
+  };
+}
+
+function featureNote(view, feature) {
+  const share = (name) => `${(100 * numbers(view[name])[feature]).toFixed(0)} % ${name}`;
+  const shares = `Variance of this feature: ${["shared", "private", "neither"].map(share).join(", ")}. `;
+  return `${shares}${view.note} This feature: R² ${numbers(view.r2)[feature].toFixed(3)}. Colors end at 1 % and 99 % of the rows.`;
+}
+
+function coordinateVariable(space, axis) {
+  const values = coordinate(space, axis);
+  const label = `${space.label}, ${space.axes[axis].name}`;
+  return { label, kind: "continuous", turn: 360, labels: null, values, range: usualEnds(values, 0.002), note: "" };
+}

@@ -1,0 +1,83 @@
+// What the colors mean: a bar, a wheel, or a list of labels that select their rows.
+
+function drawLegend(app) {
+  const box = document.getElementById("legend");
+  box.replaceChildren();
+  const { shown, painted } = app;
+  if (shown.kind === "none") {
+    box.append(textElement("span", "All rows in one color.", "quiet"));
+    return;
+  }
+  box.append(textElement("strong", shown.label));
+  if (shown.kind === "categorical") box.append(labelList(app, painted.entries));
+  else box.append(shown.kind === "circular" ? wheel(shown) : bar(shown));
+  if (shown.values.some && shown.values.some(Number.isNaN)) box.append(textElement("span", "gray: no value", "quiet"));
+  if (shown.note) box.append(textElement("span", shown.note, "quiet"));
+}
+
+function textElement(tag, text, className = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (className) element.className = className;
+  return element;
+}
+
+function bar(variable) {
+  const box = textElement("span", "", "bar");
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [256, 1];
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", `colors from ${shortNumber(variable.range[0])} to ${shortNumber(variable.range[1])}`);
+  const context = canvas.getContext("2d");
+  const table = numbers(theme().continuous);
+  for (let i = 0; i < 256; i += 1) {
+    context.fillStyle = cssColor(table.subarray(3 * i, 3 * i + 3));
+    context.fillRect(i, 0, 1, 1);
+  }
+  const [low, high] = variable.range.map(shortNumber);
+  box.append(textElement("span", low), canvas, textElement("span", high));
+  return box;
+}
+
+function wheel(variable) {
+  const box = textElement("span", "", "bar");
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [88, 88];
+  canvas.className = "wheel";
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", `a wheel of colors, one turn is ${shortNumber(variable.turn)}`);
+  const context = canvas.getContext("2d");
+  const table = numbers(theme().circular);
+  for (let i = 0; i < 256; i += 1) {
+    const start = (-2 * Math.PI * i) / 256;
+    context.beginPath();
+    context.arc(44, 44, 34, start, start - (2.2 * Math.PI) / 256, true);
+    context.lineWidth = 18;
+    context.strokeStyle = cssColor(table.subarray(3 * i, 3 * i + 3));
+    context.stroke();
+  }
+  const turn = variable.turn === 360 || variable.turn === 180 ? `${variable.turn}°` : "2π";
+  box.append(canvas, textElement("span", `0 at the right, counterclockwise; one turn is ${turn}`, "quiet"));
+  return box;
+}
+
+const MARKS = ["●", "▲", "■"];
+
+function labelList(app, entries) {
+  const list = textElement("span", "", "labels");
+  for (const entry of entries) {
+    const button = textElement("button", "");
+    button.type = "button";
+    button.title = "select the rows with this label";
+    const mark = textElement("span", MARKS[entry.shape], "mark-sign");
+    mark.style.color = cssColor(entry.color);
+    mark.setAttribute("aria-hidden", "true");
+    button.append(mark, entry.label);
+    button.addEventListener("click", () => {
+      const wanted = new Set(entry.places);
+      app.select(Uint8Array.from(app.shown.values, (place) => (wanted.has(place) ? 1 : 0)), `${app.shown.label}: ${entry.label}`);
+    });
+    list.append(button);
+  }
+  return list;
+}

@@ -1,0 +1,134 @@
+// Feature maps: the mean of each feature in every part of a space, ordered by how much the space explains.
+
+const TILE = 112;
+const MOST_BINS = 28;
+const MOST_BINS_ON_LINE = 48;
+const TILES_AT_ONCE = window.innerWidth < 640 ? 12 : 24;
+
+class Maps {
+  constructor(app) {
+    this.app = app;
+    this.grid = document.getElementById("maps");
+    this.spaces = page.spaces.filter((space) => page.features.some((view) => view.view === space.decoded));
+    this.spaceChoice = document.getElementById("maps-space");
+    this.orderChoice = document.getElementById("maps-order");
+    this.more = document.getElementById("maps-more");
+    for (const choice of [this.spaceChoice, this.orderChoice]) choice.addEventListener("change", () => this.restart());
+    this.more.addEventListener("click", () => this.extend());
+    this.restart();
+  }
+
+  restart() {
+    this.space = this.spaces[Number(this.spaceChoice.value)];
+    this.view = page.features.find((view) => view.view === this.space.decoded);
+    this.places = binPlaces(this.space);
+    this.order = this.ordered();
+    this.grid.replaceChildren();
+    this.extend();
+  }
+
+  ordered() {
+    const order = Array.from({ length: this.view.n_features }, (_, feature) => feature);
+    if (this.orderChoice.value === "number") return order;
+    const share = numbers(this.view[this.orderChoice.value === "neither" ? "neither" : this.space.kind]);
+    // Features without variance have no share and go last.
+    const rank = (feature) => (Number.isNaN(share[feature]) ? -Infinity : share[feature]);
+    return order.sort((a, b) => rank(b) - rank(a) || a - b);
+  }
+
+  extend() {
+    const start = this.grid.children.length;
+    for (const feature of this.order.slice(start, start + TILES_AT_ONCE)) this.grid.append(this.tile(feature));
+    const shown = this.grid.children.length;
+    this.more.hidden = shown >= this.order.length;
+    document.getElementById("maps-count").textContent = `${shown < this.order.length ? `${shown} of` : "all"} ${this.order.length} features of ${this.view.view}`;
+  }
+
+  tile(feature) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "tile";
+    button.title = "color all spaces by this feature";
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [TILE, TILE];
+    const name = featureName(this.view, feature);
+    const shares = ["shared", "private", "neither"].map((part) => [part, numbers(this.view[part])[feature]]);
+    // Held-out rows may give less than nothing; on a small picture that is nothing.
+    const percent = (share) => (Number.isNaN(share) ? "?" : Math.max(0, Math.round(100 * share)));
+    const said = shares.map(([part, share]) => `${part} ${percent(share)} %`);
+    button.setAttribute("aria-label", `Feature ${name} of ${this.view.view}: variance ${said.join(", ")}. Color all spaces by it.`);
+    drawMap(canvas, this.places, featureValues(this.view, feature));
+    button.append(canvas, textElement("span", name, "name"), shareBar(shares));
+    button.append(...said.slice(0, 2).map((text) => textElement("span", text, "quiet")));
+    button.addEventListener("click", () => this.app.colorByFeature(this.view, feature));
+    return button;
+  }
+}
+
+function shareBar(shares) {
+  const box = textElement("span", "", "sharebar");
+  for (const [part, share] of shares) {
+    if (part === "neither") continue;
+    const piece = textElement("span", "", part);
+    piece.style.width = `${Math.min(100, Math.max(0, 100 * share || 0))}%`;
+    box.append(piece);
+  }
+  return box;
+}
+
+// The bin of every row: along a line, or in the plane of the first two axes; fewer bins where there are few rows.
+function binPlaces(space) {
+  const wanted = space.axes.length > 1 ? Math.sqrt(N_ROWS / 6) : N_ROWS / 12;
+  const n = Math.round(Math.min(space.axes.length > 1 ? MOST_BINS : MOST_BINS_ON_LINE, Math.max(8, wanted)));
+  const steps = (axis) => {
+    const values = coordinate(space, axis);
+    const [low, high] = usualEnds(values, 0.002);
+    return values.map((value) => Math.min(n - 1, Math.max(0, Math.floor((n * (value - low)) / (high - low || 1)))));
+  };
+  const x = steps(0);
+  const y = space.axes.length > 1 ? steps(1) : null;
+  return { n, isLine: !y, bins: Uint16Array.from(x, (column, i) => (y ? (n - 1 - y[i]) * n + column : column)) };
+}
+
+// The mean of the values in every bin and, with less weight, its neighbors; NaN where there are no rows.
+function binMeans({ n, isLine, bins }, values) {
+  const sums = new Float64Array(isLine ? n : n * n);
+  const counts = new Float64Array(sums.length);
+  for (let i = 0; i < bins.length; i += 1) {
+    if (Number.isNaN(values[i])) continue;
+    sums[bins[i]] += values[i];
+    counts[bins[i]] += 1;
+  }
+  const smooth = (cells) => (isLine ? blurred(cells, n, 1) : blurred(blurred(cells, n, 1), n, n));
+  const [near, weights] = [smooth(sums), smooth(counts)];
+  return near.map((sum, bin) => (counts[bin] ? sum / weights[bin] : NaN));
+}
+
+// Weights 1, 2, 1 along one direction of a grid that is n cells wide.
+function blurred(cells, n, step) {
+  const at = (other, isSame) => (isSame && other >= 0 && other < cells.length ? cells[other] : 0);
+  return cells.map((cell, bin) => {
+    const row = Math.floor(bin / n);
+    const before = at(bin - step, step > 1 || Math.floor((bin - step) / n) === row);
+    const after = at(bin + step, step > 1 || Math.floor((bin + step) / n) === row);
+    return 2 * cell + before + after;
+  });
+}
+
+function drawMap(canvas, places, values) {
+  const { n, isLine } = places;
+  const means = binMeans(places, values);
+  const [low, high] = ends(means);
+  const context = canvas.getContext("2d");
+  const side = canvas.width / n;
+  const table = numbers(theme().continuous);
+  means.forEach((mean, bin) => {
+    if (Number.isNaN(mean)) return;
+    const part = high > low ? (mean - low) / (high - low) : 0.5;
+    const place = 3 * Math.round(255 * part);
+    const tall = canvas.height * (0.06 + 0.9 * part);
+    context.fillStyle = cssColor(table.subarray(place, place + 3));
+    if (isLine) context.fillRect(bin * side, canvas.height - tall, side + 0.5, tall);
+    else context.fillRect((bin % n) * side, Math.floor(bin / n) * side, side + 0.5, side + 0.5);
+  });
+}

@@ -1,0 +1,123 @@
+"""How much of every view, and of each of its features, the shared and the private latents account for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from viewsplice._types import Array
+from viewsplice.plotting.canvas import GRAY, PALETTE, axes_or_new, literal
+
+PARTS = ("shared", "private", "only together", "neither")
+# Hatches tell the parts apart where colors do not.
+_STYLES = {
+    "shared": (PALETTE[0], ""),
+    "private": (PALETTE[1], "//"),
+    "only together": (PALETTE[3], ".."),
+    "neither": (GRAY, ""),
+}
+_LEAST_LABELED = 0.06
+_FEW = 100
+_MANY = 2000
+
+
+def share_bars(shares: Mapping[str, Mapping[str, float]], *, ax: Axes | None = None) -> Axes:
+    """Draw one bar per view, divided by what accounts for its variance.
+
+    Parameters
+    ----------
+    shares
+        By view, fractions of its variance by part: ``"shared"``, ``"private"``, ``"only together"`` (what needs both at
+        once) and ``"neither"``. Fractions below 0, which held-out rows may give, have no length.
+    ax
+        Where to draw; None makes a figure.
+    """
+    if not shares or any(set(parts) != set(PARTS) for parts in shares.values()):
+        raise ValueError(f"got parts {[list(parts) for parts in shares.values()]}; expected {list(PARTS)} of each view")
+    ax = axes_or_new(ax, (7.5, 1.3 + 0.45 * len(shares)))
+    lefts = np.zeros(len(shares))
+    for part in PARTS:
+        color, hatch = _STYLES[part]
+        widths = np.maximum([parts[part] for parts in shares.values()], 0.0)
+        ax.barh(range(len(shares)), widths, left=lefts, color=color, hatch=hatch, edgecolor="white", label=part)
+        for row, (left, width) in enumerate(zip(lefts, widths, strict=True)):
+            if width >= _LEAST_LABELED:
+                box = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.15", "alpha": 0.85}
+                ax.text(left + width / 2, row, f"{width:.0%}", ha="center", va="center", bbox=box, color="#111111")
+        lefts += widths
+    ax.set_yticks(range(len(shares)), [literal(name, 24) for name in shares])
+    ax.invert_yaxis()
+    ax.set(xlabel="share of the view's variance, held-out rows", xlim=(0, max(1.0, float(lefts.max()))))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(ncols=len(PARTS), loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, fontsize="small")
+    return ax
+
+
+def feature_shares(shared: Array, private: Array, *, label: str = "", ax: Axes | None = None) -> Axes:
+    """Draw each feature of a view by what its shared and its private latents account for.
+
+    On the dashed line the two account for all of its variance; what is missing to it is explained by neither, or only
+    by both together.
+
+    Parameters
+    ----------
+    shared, private
+        Fractions of each feature's variance, (features,), as in `Shares.features`; NaN for constant ones.
+    label
+        Name of the view.
+    ax
+        Where to draw; None makes a figure.
+    """
+    x, y = _fractions(shared), _fractions(private)
+    if x.shape != y.shape:
+        raise ValueError(f"shared has {len(x)} features and private {len(y)}; expected equally many")
+    ax = axes_or_new(ax)
+    low = min(0.0, float(np.nanmin([x, y]))) - 0.03
+    ax.plot([0, 1], [1, 0], color=PALETTE[1], linestyle="--", linewidth=1.2, label="all of it")
+    alpha = float(np.clip(12 / np.sqrt(len(x)), 0.25, 0.9))
+    ax.scatter(x, y, s=14, color=PALETTE[0], alpha=alpha, linewidths=0, rasterized=len(x) > _MANY, label="a feature")
+    ax.set(xlabel="shared", ylabel="private", xlim=(low, 1.05), ylim=(low, 1.05))
+    ax.set_aspect("equal")
+    ax.legend(fontsize="small", frameon=False, loc="upper right")
+    ax.set_title(literal(label))
+    return ax
+
+
+def feature_r2(r2: Array, *, label: str = "", ax: Axes | None = None) -> Axes:
+    """Draw the reconstruction R² of every feature, the best rebuilt first.
+
+    Parameters
+    ----------
+    r2
+        R² of each feature, (features,); NaN for constant ones, which are left out.
+    label
+        Name of the view.
+    ax
+        Where to draw; None makes a figure.
+    """
+    values = _fractions(r2)
+    values = -np.sort(-values[np.isfinite(values)])
+    ax = axes_or_new(ax)
+    numbers = np.arange(1, len(values) + 1)
+    ax.plot(numbers, values, color=PALETTE[0], marker="." if len(values) < _FEW else "", linewidth=1.8)
+    if len(values):
+        ax.axhline(float(np.median(values)), color=PALETTE[1], linestyle="--", linewidth=1.2, label="median")
+        ax.legend(fontsize="small", frameon=False, loc="lower left")
+    ax.set(xlabel="features, best rebuilt first", ylabel="R²")
+    ax.set_ylim(min(0.0, float(values.min(initial=0.0))) - 0.02, 1.05)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_title(literal(label))
+    return ax
+
+
+def _fractions(values: Array) -> Array:
+    fractions = np.asarray(values, dtype=np.float64)
+    if fractions.ndim != 1 or not np.isfinite(fractions).any():
+        raise ValueError(
+            f"got fractions of shape {fractions.shape}; expected one per feature, (features,), some finite"
+        )
+    return fractions

@@ -1,0 +1,80 @@
+"""Leaks on the page: which pairs of spaces are asked, what is measured, and how an audit takes its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.page.hostile import FIRST, LEAKS, SECOND
+from viewsplice import SPLICE, Latents, Views
+from viewsplice.page import leaks
+from viewsplice.page.belief import _independence
+from viewsplice.page.content import Content, make_content
+from viewsplice.page.leaks import _pairs, is_leaking, largest_leak, leaks_html, measured_leaks
+
+
+@pytest.fixture
+def content(model: SPLICE, views: Views) -> Content:
+    return make_content(model, views)
+
+
+def test_pairs_that_should_be_independent() -> None:
+    assert list(_pairs(["A->B", "B->A", "A", "B"])) == [
+        ("A->B", "A"),
+        ("B->A", "B"),
+        ("A", "B->A"),
+        ("A", "B"),
+        ("B", "A->B"),
+        ("B", "A"),
+    ]
+
+
+def test_a_space_that_holds_another_leaks(content: Content, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaks, "_N_NULL", 4)
+    rng = np.random.default_rng(0)
+    n_rows = len(content.views)
+    own, other = rng.uniform(-1, 1, size=(2, n_rows, 1))
+    latents = Latents(
+        private={FIRST: own, SECOND: own**3},
+        shared={f"{FIRST}->{SECOND}": np.zeros((n_rows, 0)), f"{SECOND}->{FIRST}": np.zeros((n_rows, 0))},
+    )
+    rows = measured_leaks(replace(content, latents=latents))
+    assert [(row["source"], row["target"]) for row in rows] == [(FIRST, SECOND), (SECOND, FIRST)]
+    assert set(rows[0]) == {"source", "target", "probe", "r2", "null_mean", "null_q95", "p"}
+    assert all(row["r2"] > 0.6 and is_leaking(row) for row in rows)
+    independent = Latents(private={FIRST: own, SECOND: other}, shared=latents.shared)
+    rows = measured_leaks(replace(content, latents=independent))
+    assert not any(is_leaking(row) for row in rows)
+    html = leaks_html(rows, None)
+    assert 'class="note good"' in html
+    assert html.count("<tr>") == 3
+
+
+def test_few_rows_are_not_measured(content: Content, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaks, "_LEAST_ROWS", 61)
+    assert measured_leaks(content) == []
+    assert "Not measured" in leaks_html([], None)
+    assert "was not measured" in _independence([])
+
+
+def test_rows_of_probes_are_apart(content: Content) -> None:
+    train, test = leaks._rows(content)
+    np.testing.assert_array_equal(train, content.parts["training"])
+    np.testing.assert_array_equal(test, content.parts["validation"])
+    train, test = leaks._rows(replace(content, parts={"given": np.arange(300)}))
+    assert (len(train), len(test)) == (200, 100)
+    assert not set(train) & set(test)
+
+
+def test_an_audit_takes_the_place_of_what_is_measured_here() -> None:
+    audit = {"leaks": LEAKS, "p_shared": 0.004, "dependence": [{"spaces": "A, B", "hsic": 0.25}], "verdict": "<good>"}
+    html = leaks_html(LEAKS, audit)
+    for text in ("0.004", "hsic", "0.25", "&lt;good&gt;"):
+        assert text in html
+    assert html.count('class="note warn"') == 1
+    worst = largest_leak(LEAKS)
+    assert worst is LEAKS[1]
+    assert "they are not independent" in _independence(LEAKS)
+    assert "nothing speaks against it" in _independence(LEAKS[:1])
