@@ -200,7 +200,7 @@ def test_a_users_own_distance_is_not_mixed_with_lengths_of_links(views):
 def test_coordinates_have_the_distances_they_were_made_of(views):
     found = estimate(views)
     rows = np.arange(10, 40)
-    z = as_coordinates(found, {"A": 2}, rows, views["A"])["A"]
+    z = as_coordinates(found, {"A": 2}, rows, {"A": views["A"][10:]})["A"]
     assert z.shape == (30, 2)
     assert z.dtype == torch.float32
     geometry = found["A"]
@@ -212,5 +212,5 @@ def test_coordinates_have_the_distances_they_were_made_of(views):
 def test_coordinates_of_a_collapsed_space_are_the_origin(views):
     with pytest.warns(GeometryWarning, match="latent space A->B has collapsed"):
         found = estimate(views, spaces=("A->B",))
-    z = as_coordinates(found, {"A->B": 2}, np.arange(10, 40), views["A"])["A->B"]
+    z = as_coordinates(found, {"A->B": 2}, np.arange(10, 40), {"A->B": views["A"][10:]})["A->B"]
     assert z.tolist() == [[0.0, 0.0]] * 30

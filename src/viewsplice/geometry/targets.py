@@ -19,14 +19,13 @@ from viewsplice.geometry.anchors import choose_anchors
 from viewsplice.geometry.clouds import Submanifold, measure
 from viewsplice.geometry.evidence import N_POINTS, reconstruction_by_width
 from viewsplice.geometry.geodesics import choose_landmarks
-from viewsplice.geometry.landmark_mds import faithful_width, landmark_mds
+from viewsplice.geometry.landmark_mds import landmark_mds
+from viewsplice.geometry.placement import place_rows
 from viewsplice.geometry.submanifolds import decoded_view
-from viewsplice.views import is_arrow, row_blocks
+from viewsplice.views import is_arrow
 
 # Widths for which evidence is collected.
 _MOST_WIDTHS = 16
-# Rows that tell how many coordinates place a point where its distances say.
-_FAITHFUL_ROWS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,23 +203,32 @@ def as_targets(geometry: Mapping[str, SpaceGeometry], lambda_geo: float, like: T
 
 
 def as_coordinates(
-    geometry: Mapping[str, SpaceGeometry], widths: Mapping[str, int], rows: Array, like: Tensor
+    geometry: Mapping[str, SpaceGeometry],
+    widths: Mapping[str, int],
+    rows: Array,
+    latents: Mapping[str, Tensor],
 ) -> dict[str, Tensor]:
-    """Return landmark-MDS coordinates (n_train, width) of every space, in latent units.
+    """Return coordinates (n_train, width) of every space, in latent units: landmark MDS, then what else is known.
 
-    ``rows`` are the row numbers of the training rows, in order. Spaces without extent are at the origin, and so is
-    every point along axes that place points worse than they would be without (`faithful_width`).
+    Spaces without extent are at the origin.
+
+    Parameters
+    ----------
+    geometry, widths
+        By space, distances and the number of coordinates.
+    rows
+        Row numbers of the training rows, in order.
+    latents
+        By space, what the model that the distances come from makes of these rows, (n_train, any width).
     """
     coordinates = {}
     for space, found in geometry.items():
-        landmarks = np.searchsorted(rows, found.landmarks)
-        between = found.geodesics[:, landmarks].astype(np.float64) / found.unit
-        others = np.setdiff1d(np.arange(len(rows)), landmarks)[:: max(1, len(rows) // _FAITHFUL_ROWS)]
-        others = others if len(others) else landmarks
-        mds = landmark_mds(between, widths[space])
-        mds = mds.limited(faithful_width(mds, between, found.geodesics[:, others].astype(np.float64) / found.unit))
-        placed = np.empty((len(rows), widths[space]), dtype=np.float32)
-        for block in row_blocks(len(rows), len(landmarks)):
-            placed[block] = mds.transform(found.geodesics[:, block].astype(np.float64) / found.unit)
-        coordinates[space] = torch.as_tensor(placed, dtype=like.dtype, device=like.device)
+        placed = place_rows(
+            found.geodesics,
+            np.searchsorted(rows, found.landmarks),
+            found.unit,
+            widths[space],
+            latents[space].cpu().numpy(),
+        )
+        coordinates[space] = torch.as_tensor(placed).to(latents[space])
     return coordinates

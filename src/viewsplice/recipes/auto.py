@@ -51,7 +51,7 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     geometry = {space: geometry[space] for space, width in widths.items() if width and space in geometry}
     model = new_model(problem, widths, settings.networks, name="compact")
     model.start_from(scout)
-    _train_compact(model, problem, history, geometry)
+    _train_compact(model, scout, problem, history, geometry)
     _check_spread(model, problem, history, relevance)
     choices |= {f"n_{'shared' if is_arrow(space) else 'private'}/{space}": choice for space, choice in found.items()}
     return Solution(model, geometry, history, choices | _explain_geometry(geometry))
@@ -73,14 +73,17 @@ def _scout_networks(networks: Networks) -> Networks:
     return replace(networks, n_frequencies=0) if isinstance(networks, ResidualNetworks) else networks
 
 
-def _train_compact(model: SpliceNet, problem: Problem, history: History, geometry: Mapping[str, SpaceGeometry]) -> None:
+def _train_compact(
+    model: SpliceNet, scout: SpliceNet, problem: Problem, history: History, geometry: Mapping[str, SpaceGeometry]
+) -> None:
     """Regress on the coordinates, then train by Algorithm 2."""
     training, like = problem.settings.training, next(iter(problem.data.views.values()))
     if training.regression_epochs and geometry:
         for space in geometry:
             model.scale_latents(space, 0.0)  # from the origin no coordinate is far
         widths = {**model.n_private, **model.n_shared}
-        coordinates = as_coordinates(geometry, widths, problem.data.train.cpu().numpy(), like)
+        latents = encode_rows(scout, problem.data.views, problem.data.train).spaces()
+        coordinates = as_coordinates(geometry, widths, problem.data.train.cpu().numpy(), latents)
         config = replace(training, epochs=training.regression_epochs)
         train_regression(model, problem, history, config=config, coordinates=coordinates)
     assert problem.settings.geometry is not None
