@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from tests.page.hostile import (
+from hostile import (
     COLOR,
     FIRST,
     LABELS,
@@ -24,6 +23,7 @@ from tests.page.hostile import (
     make_model,
     make_views,
 )
+
 from viewsplice import SPLICE, Views
 from viewsplice.page.content import Run, make_content
 from viewsplice.page.file import write_page

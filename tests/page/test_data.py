@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hostile import FIRST, LEAKS, N_ROWS
 from scipy.spatial.distance import pdist
 
-from tests.page.hostile import FIRST, LEAKS, N_ROWS
 from viewsplice import SPLICE, MLPNetworks, TrainConfig, Views
 from viewsplice._types import Array
 from viewsplice.page import features as encoding

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hostile import FIRST, LEAKS, SECOND
 
-from tests.page.hostile import FIRST, LEAKS, SECOND
 from viewsplice import SPLICE, Latents, Views
 from viewsplice.page import leaks
 from viewsplice.page.belief import _independence
