@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile import FIRST, LEAKS, MARKUP, N_ROWS, NOTE, TITLE, make_colors, make_model, make_views
 
 from benchmarks.browser import browser as start_browser
 from benchmarks.browser import find_browser
-from tests.page.hostile import FIRST, LEAKS, MARKUP, N_ROWS, NOTE, TITLE, make_colors, make_model, make_views
 from viewsplice import SPLICE, Views
 from viewsplice.page.content import Run, make_content
 from viewsplice.page.file import write_page

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from tests.page.hostile import (
+from hostile import (
     COLOR,
     FIRST,
     LABELS,
@@ -24,6 +23,7 @@ from tests.page.hostile import (
     make_model,
     make_views,
 )
+
 from viewsplice import SPLICE, Views
 from viewsplice.page.content import Run, make_content
 from viewsplice.page.file import write_page
@@ -88,7 +88,8 @@ def changed(page: Any, before: list[str]) -> list[bool]:
 def lasso(page: Any, panel: int, corners: list[tuple[float, float]], *, key: str | None = "Shift") -> None:
     """Draw a line around part of a panel, in fractions of its sides."""
     canvas = page.locator(".space canvas").nth(panel)
-    canvas.scroll_into_view_if_needed()
+    # In view may still mean below the bar that stays at the top.
+    canvas.evaluate("canvas => canvas.scrollIntoView({ block: 'center', behavior: 'instant' })")
     box = canvas.bounding_box()
     places = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in corners]
     if key:

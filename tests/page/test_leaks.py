@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hostile import FIRST, LEAKS, SECOND
 
-from tests.page.hostile import FIRST, LEAKS, SECOND
 from viewsplice import SPLICE, Latents, Views
 from viewsplice.page import leaks
 from viewsplice.page.belief import _independence
 from viewsplice.page.content import Content, make_content
-from viewsplice.page.leaks import _pairs, is_leaking, largest_leak, leaks_html, measured_leaks
+from viewsplice.page.leaks import _pairs, audited_leaks, is_leaking, largest_leak, leaks_html, measured_leaks
 
 
 @pytest.fixture
@@ -74,6 +74,9 @@ def test_an_audit_takes_the_place_of_what_is_measured_here() -> None:
     for text in ("0.004", "hsic", "0.25", "&lt;good&gt;"):
         assert text in html
     assert html.count('class="note warn"') == 1
+    assert audited_leaks(audit) == LEAKS
+    assert audited_leaks({"leaks": [{**LEAKS[0], "r2": None}, LEAKS[1]]}) == LEAKS[1:]
+    assert audited_leaks({"verdict": "none"}) == audited_leaks(None) == []
     worst = largest_leak(LEAKS)
     assert worst is LEAKS[1]
     assert "they are not independent" in _independence(LEAKS)

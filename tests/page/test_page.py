@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hostile import COLOR, FIRST, LEAKS, MARKUP, N_ROWS, NOTE, SECOND, TITLE, make_colors, make_model
 
-from tests.page.hostile import COLOR, FIRST, LEAKS, MARKUP, N_ROWS, NOTE, SECOND, TITLE, make_colors, make_model
 from viewsplice import SPLICE, Latents, Views
 from viewsplice._types import Array
 from viewsplice.io import fingerprint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -63,6 +64,9 @@ def test_each_feature_is_explained_by_what_made_it(model: SPLICE, monkeypatch: p
     for part in total.values():
         assert part.low <= part.value <= part.high
     assert (found.n_rows, found.n_units) == (N, N)
+    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert told["features"]["shared"][5] is None
+    assert told["total"]["shared"]["low"] == total["shared"].low
 
 
 def test_groups_are_resampled_as_a_whole(model: SPLICE, monkeypatch: pytest.MonkeyPatch) -> None:

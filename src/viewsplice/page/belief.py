@@ -12,7 +12,7 @@ from viewsplice._types import Array
 from viewsplice.geometry.submanifolds import decoded_view
 from viewsplice.metrics import on_manifold
 from viewsplice.page.content import Content, thinned
-from viewsplice.page.leaks import LeakRow, is_leaking, largest_leak, leaks_html, measured_leaks
+from viewsplice.page.leaks import LeakRow, audited_leaks, is_leaking, largest_leak, leaks_html, measured_leaks
 from viewsplice.page.markup import figure, fixed, note, panels, plain_symbol, symbol, words
 from viewsplice.plotting import distance_plot, loss_curves, spectrum_plot, to_svg, width_plot
 
@@ -20,14 +20,13 @@ _MOST_COLUMNS = 5_000
 _MOST_MADE = 400
 # Projections may be this much farther from real points than real points are from each other.
 _FAR = 1.5
-_ALIKE = 0.9
 _UNSTABLE = 0.15
 
 
 def belief_section(content: Content) -> str:
     """Show what tells whether to believe the fit."""
     audit = content.run.audit
-    leaks = list(audit["leaks"]) if audit and audit.get("leaks") else measured_leaks(content)
+    leaks = audited_leaks(audit) or measured_leaks(content)
     html = '<section id="believe"><h2>Whether to believe it</h2>' + _warnings(content)
     html += "<h3>The two assumptions of the method</h3>" + _independence(leaks) + _projections(content)
     html += leaks_html(leaks, audit) + _geometry(content)

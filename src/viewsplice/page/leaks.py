@@ -20,6 +20,7 @@ _N_TRAIN, _N_TEST, _N_NULL, _N_COORDINATES = 800, 400, 10, 2
 _LEAST_ROWS = 40
 # R² above zero and the nulls from which a leak is worth a warning.
 _WORTH_SAYING = 0.05
+_NUMBERS = ("r2", "null_mean", "null_q95")
 
 LeakRow = Mapping[str, Any]
 
@@ -85,14 +86,25 @@ def _leading(z: Array) -> Array:
     return coordinates[:, coordinates.std(axis=0) > 0]
 
 
+def audited_leaks(audit: Mapping[str, Any] | None) -> list[LeakRow]:
+    """Return the leaks of an audit that have all their numbers; none without an audit."""
+    rows = (audit or {}).get("leaks") or []
+    return [row for row in rows if all(isinstance(row.get(key), int | float) for key in _NUMBERS)]
+
+
+def _excess(row: LeakRow) -> float:
+    """Return by how much a leak is above zero and 95 % of its nulls."""
+    return float(row["r2"] - max(row["null_q95"], 0.0))
+
+
 def largest_leak(rows: Sequence[LeakRow]) -> LeakRow | None:
     """Return the leak that is most above its nulls, or None where nothing was measured."""
-    return max(rows, key=lambda row: row["r2"] - row["null_mean"], default=None)
+    return max(rows, key=_excess, default=None)
 
 
 def is_leaking(row: LeakRow) -> bool:
-    """Tell whether a leak is above zero and 95 % of its nulls by enough to matter."""
-    return bool(row["r2"] - max(row["null_q95"], 0.0) > _WORTH_SAYING)
+    """Tell whether a leak is above its nulls by enough to matter."""
+    return _excess(row) > _WORTH_SAYING
 
 
 def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
@@ -123,8 +135,9 @@ def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
     html += figure(to_svg(leak_plot(rows)), caption, f"What probes read out of each space. {told}.", is_wide=True)
     head = ["from", "about", "probe", "R²", "nulls: mean", "nulls: 95 %", "p"]
     cells = [
-        [escape(str(row["source"])), escape(str(row["target"])), escape(str(row["probe"]))]
-        + [fixed(row[key], 3) for key in ("r2", "null_mean", "null_q95", "p")]
+        [escape(str(row.get(key, ""))) for key in ("source", "target", "probe")]
+        + [fixed(row[key], 3) for key in _NUMBERS]
+        + [listing(row.get("p"))]
         for row in rows
     ]
     return html + table(head, cells) + _rest_of(audit)

@@ -58,7 +58,11 @@ def _shapes(content: Content) -> str:
 def _shape_name(shape: Shape) -> str:
     if shape.name == "clusters":
         return f'<strong class="nowrap">{shape.n_clusters} clusters</strong>'
-    return f'<strong class="nowrap">{_NAMES[shape.name]}</strong>' if shape.name else "not clear"
+    return (
+        f'<strong class="nowrap">{_NAMES[shape.name]}</strong>'
+        if shape.name
+        else '<span class="nowrap">not clear</span>'
+    )
 
 
 def _spectrum(values: Array) -> str:

@@ -19,8 +19,8 @@ from viewsplice.views import is_arrow
 
 _MOST_AXES = 6
 _GRAYS = {"light": (187, 187, 187), "dark": (88, 97, 108)}
-# Black is lost on a dark ground, and blue nearly is.
-_ON_DARK = {"#000000": "#F2F2F2", "#0072B2": "#4AA3DF"}
+# Black is lost on a dark ground and blue nearly is; the lighter blue keeps its distance.
+_ON_DARK = {"#000000": "#F2F2F2", "#0072B2": "#1F83CC", "#56B4E9": "#8FD3FA"}
 _KEYS = "arrow keys move or turn, plus and minus magnify, 0 shows all, Escape ends a selection"
 
 
@@ -93,7 +93,7 @@ def scatter_html(content: Content, data: dict[str, Any]) -> str:
         "slowly, and all with one marker.</p>"
         f"{_controls(data)}"
         '<div id="legend" aria-live="polite"></div>'
-        f'<div id="spaces" data-drag="move">{panels}</div>'
+        f'<div id="spaces" data-drag="move" data-count="{len(data["spaces"])}">{panels}</div>'
         '<p><output id="selection">No rows selected.</output> '
         '<button type="button" id="clear" hidden>Clear</button></p>'
         '<details id="selected-box" hidden><summary>Numbers of the selected rows</summary>'

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,14 @@ class Shares:
         """Share of each feature's variance that takes shared and private latents at once, (features,)."""
         both: Array = self.features["rebuilt"] - self.features["shared"] - self.features["private"]
         return both
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values; NaN of constant features becomes None."""
+        features = {
+            part: [float(r2) if np.isfinite(r2) else None for r2 in values] for part, values in self.features.items()
+        }
+        total = {part: asdict(estimate) for part, estimate in self.total.items()}
+        return {"features": features, "total": total, "n_rows": self.n_rows, "n_units": self.n_units}
 
 
 def variance_shares(model: SPLICE, views: Views, *, random_state: RandomState = 0) -> dict[str, Shares]:

@@ -49,12 +49,12 @@ function paint(variable) {
   const rgba = new Uint8Array(4 * N_ROWS);
   const shape = new Uint8Array(N_ROWS);
   if (variable.kind === "categorical") return paintLabels(variable, rgba, shape);
-  const plain = theme().palette[0];
-  const table = variable.kind === "none" ? null : numbers(theme()[variable.kind === "circular" ? "circular" : "continuous"]);
+  const { palette, gray, circular, continuous } = theme();
+  const table = variable.kind === "none" ? null : numbers(variable.kind === "circular" ? circular : continuous);
   for (let i = 0; i < N_ROWS; i += 1) {
     const value = table ? variable.values[i] : 0;
-    if (Number.isNaN(value)) rgba.set([...theme().gray, 90], 4 * i);
-    else if (!table) rgba.set([...plain, 255], 4 * i);
+    if (Number.isNaN(value)) rgba.set([...gray, 90], 4 * i);
+    else if (!table) rgba.set([...palette[0], 255], 4 * i);
     else {
       const place = 3 * Math.round(255 * position(variable, value));
       rgba[4 * i] = table[place];

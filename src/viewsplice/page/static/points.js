@@ -28,8 +28,9 @@ void main() {
   // Distance from the middle of a disk, a triangle, a square: 1 at the edge.
   float away = form == 0 ? length(p) : form == 1 ? max(p.y, 2.0 * abs(p.x) - p.y) : 1.1 * max(abs(p.x), abs(p.y));
   float cover = 1.0 - smoothstep(0.75, 1.0, away);
-  if (cover < (solid ? 0.5 : 0.02)) discard;
-  float alpha = solid ? 1.0 : ink.a * cover;
+  // With depth, what is behind cannot shine through the rim of a point: a narrower rim hides that.
+  if (cover < (solid ? 0.3 : 0.02)) discard;
+  float alpha = solid ? min(1.0, 1.4 * cover) : ink.a * cover;
   result = vec4(ink.rgb * alpha, alpha);
 }`;
 
@@ -144,12 +145,12 @@ class FlatPoints {
     const { width, height } = context.canvas;
     const picture = context.getImageData(0, 0, width, height);
     const side = Math.max(1, Math.round(0.8 * view.size));
-    const stages = view.isBrushed ? [0, 1] : [2];
-    for (const stage of stages) {
+    const { gray } = theme();
+    for (const stage of view.isBrushed ? [0, 1] : [2]) {
       for (const i of this.order) {
         if (stage < 2 && this.chosen[i] !== stage) continue;
         const at = view.project(this.places.get(key), i);
-        const color = stage === 0 ? theme().gray : this.rgba.subarray(4 * i, 4 * i + 3);
+        const color = stage === 0 ? gray : this.rgba.subarray(4 * i, 4 * i + 3);
         fillSquare(picture, Math.round(at[0] - side / 2), Math.round(at[1] - side / 2), stage === 0 ? 1 : side, color);
       }
     }
