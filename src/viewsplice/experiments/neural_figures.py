@@ -18,8 +18,8 @@ _MOST_VARIABLES = 3
 
 def draw_prediction(found: Sequence[Mapping[str, Any]]) -> Axes:
     """Draw the R² of prediction of every seed, by method and arrow, beside the null; return the axes."""
-    ax = panels(1, 1, size=(6.5, 3.2))[0]
     keys = list(found[0])
+    ax = panels(1, 1, size=(max(6.5, 1.25 * len(keys)), 3.2))[0]
     for place, key in enumerate(keys):
         scores = [values[key]["score"] for values in found]
         limits = [values[key]["null_q95"] for values in found]

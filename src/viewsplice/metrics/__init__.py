@@ -12,6 +12,7 @@ from viewsplice.metrics.variance import (
     reconstruction_r2,
     sd_explained_by_angle,
     sd_explained_by_label,
+    variance_by_dimension,
     variance_explained_by_angle,
     variance_explained_by_label,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "saturation",
     "sd_explained_by_angle",
     "sd_explained_by_label",
+    "variance_by_dimension",
     "variance_explained_by_angle",
     "variance_explained_by_label",
 ]
