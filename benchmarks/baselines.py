@@ -1,9 +1,13 @@
-"""One epoch of each baseline with networks against one of the paper's recipe on the same networks, at MNIST's size."""
+"""One epoch of each baseline with networks against one of the paper's recipe on the same networks, at MNIST's size.
+
+The recipe has two steps of equally many epochs; its epoch is the mean of both.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,7 +18,8 @@ from viewsplice.baselines import DCCAE, DMVAE, DeepCCA, Karakasis, Lyu
 from viewsplice.baselines.minibatches import MinibatchEpoch
 from viewsplice.baselines.neural import NeuralBaseline
 from viewsplice.baselines.settings import default_training
-from viewsplice.config import TrainConfig
+from viewsplice.config import GeometryConfig, TrainConfig
+from viewsplice.geometry.targets import GeometryTargets
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ConvNetworks, MLPNetworks
 from viewsplice.preparation import Prepared, prepare
@@ -43,26 +48,35 @@ def prepared_rows(n_rows: int) -> Prepared:
     return prepare(views, None, 0.0, device=torch.device("cpu"), training=training, seed=0)
 
 
-def splice_epoch(prepared: Prepared, networks: Networks) -> Callable[[], object]:
-    """Return one ordinary epoch of the paper's recipe (past warm-up, no measurement restart due)."""
-    model = SpliceNet(dict.fromkeys("AB", _SHAPE), _N_PRIVATE, _ARROWS, networks, seed=0)
-    train = AlternatingEpoch(model, prepared.data, TrainConfig.paper("rotated-mnist"), lambda_dis=1.0, seed=0)
-    data = prepared.data
-    # The first epoch of disentangling creates the measurement optimizer; a few rows suffice for that.
-    train.data = TrainingData(data.views, data.train[:200], data.validation, data.units)
-    train(train.first_disentangling)
-    train.data = data
-    return lambda: train(train.first_disentangling + 1)
+def splice_epochs(prepared: Prepared, networks: Networks) -> dict[str, Callable[[], object]]:
+    """Return an ordinary epoch of both steps of the paper's recipe (past warm-up, no measurement restart due)."""
+    config, n_landmarks = TrainConfig.paper("rotated-mnist"), GeometryConfig.paper("rotated-mnist").n_landmarks
+    data, found = prepared.data, {}
+    targets = GeometryTargets(
+        landmarks=data.train[:n_landmarks],
+        distances={space: torch.rand(len(data.train), n_landmarks) for space in ("B", *_ARROWS)},
+        lambda_geo=1.0,
+        units=dict.fromkeys(("B", *_ARROWS), 1.0),
+    )
+    for name, geometry in (("Step 1", None), ("Step 2", targets)):
+        model = SpliceNet(dict.fromkeys("AB", _SHAPE), _N_PRIVATE, _ARROWS, networks, seed=0)
+        train = AlternatingEpoch(model, data, config, lambda_dis=1.0, seed=0, targets=geometry)
+        # The first epoch of disentangling creates the measurement optimizer; a few rows suffice for that.
+        train.data = TrainingData(data.views, data.train[:200], data.validation, data.units)
+        train(train.first_disentangling)
+        train.data = data
+        found[name] = partial(train, train.first_disentangling + 1)
+    return found
 
 
 def baseline_epoch(model: NeuralBaseline, prepared: Prepared, networks: Networks) -> Callable[[], object]:
-    """Return one epoch of a baseline, not its first."""
+    """Return one epoch of a baseline, in which targets are found where there are any."""
     training = default_training(len(prepared.data.train), model._batch_size, is_judged=model._is_judged)
     task = model._task(
         prepared, networks, (model.training or TrainConfig()).resolve(training), (_N_PRIVATE, _ARROWS), 0
     )
     epoch = MinibatchEpoch(model._objective(task))
-    return lambda: epoch(1)
+    return partial(epoch, 0)
 
 
 def fastest(variants: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
@@ -70,15 +84,16 @@ def fastest(variants: Mapping[str, Callable[[], object]], repeats: int) -> dict[
     seconds: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(repeats):
         for name, run in variants.items():
-            started = time.perf_counter()
+            started = time.process_time()
             run()
-            seconds[name].append(time.perf_counter() - started)
+            seconds[name].append(time.process_time() - started)
     return {name: min(values) for name, values in seconds.items()}
 
 
 def measure_baselines(n_rows: int, repeats: int) -> list[Row]:
     """Return for every baseline the larger ratio of two: with fully connected and with convolutional networks."""
     ratios: dict[str, dict[str, float]] = {}
+    of_step1: dict[str, dict[str, float]] = {}
     sizes: tuple[tuple[Any, int], ...] = (
         (MLPNetworks.paper("rotated-mnist"), n_rows),
         (ConvNetworks(), n_rows // _CONV_ROWS_DIVISOR),
@@ -86,16 +101,18 @@ def measure_baselines(n_rows: int, repeats: int) -> list[Row]:
     for networks, n_used in sizes:
         prepared = prepared_rows(n_used)
         variants = {type(m).__name__: baseline_epoch(m, prepared, networks) for m in _METHODS}
-        best = fastest({"SPLICE": splice_epoch(prepared, networks), **variants}, repeats)
+        best = fastest({**splice_epochs(prepared, networks), **variants}, repeats)
+        kind, mean = type(networks).__name__, (best["Step 1"] + best["Step 2"]) / 2
         for method in variants:
-            ratios.setdefault(method, {})[type(networks).__name__] = best[method] / best["SPLICE"]
+            ratios.setdefault(method, {})[kind] = best[method] / mean
+            of_step1.setdefault(method, {})[kind] = best[method] / best["Step 1"]
     detail = {"rows": n_rows, "threads": torch.get_num_threads()}
     return [
         Row(
             f"{method}, one MNIST epoch: time / paper recipe on the same networks",
             max(found.values()),
             at_most=1.0,
-            detail={**detail, "by_networks": found},
+            detail={**detail, "by_networks": found, "of_step1": of_step1[method]},
         )
         for method, found in ratios.items()
     ]

@@ -61,8 +61,16 @@ def test_equal_means_are_called_so() -> None:
 def test_what_is_missing_says_why() -> None:
     cells = table([], "no private space")
     assert cells[3] == "not available: no private space"
-    assert cells[5] == cells[7] == cells[8] == ""
+    assert cells[4:9] == [""] * 5
     assert table([84.0, 85.0], "collapsed with 1 of 3 seeds")[3] == "84.50 ± 0.71 (collapsed with 1 of 3 seeds)"
+
+
+def test_methods_that_lack_a_figure_for_the_same_reason_share_a_row() -> None:
+    reasons = {(method, "angle_variance"): "no private space" for method in ("cca-printed", "cca-tuned")}
+    reasons |= {("lyu-tuned", "angle_variance"): "collapsed"}
+    methods = ["cca-printed", "cca-tuned", "lyu-tuned"]
+    found = comparison_table("rotated-mnist", rows("splice", FULL), methods, ["angle_variance"], reasons)
+    assert [row[1] for row in found.rows] == ["cca-printed, cca-tuned", "lyu-tuned"]
 
 
 def test_a_column_that_splice_does_not_have_is_left_out() -> None:

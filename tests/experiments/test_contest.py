@@ -221,4 +221,4 @@ def test_a_collapsed_space_has_no_figures_and_a_lost_adversary_is_told(tmp_path:
     values["fit"]["adversary"] = {"A": {"adversary": 0.03, "fresh": 0.99}, "B": {"adversary": 0.5, "fresh": 0.6}}
     (folder / "values.json").write_text(json.dumps(values))
     remark = runs_table(given, done).rows[0][5]
-    assert remark == "A collapsed; adversary of A lost track: it finds 0.03, a fresh one 0.99"
+    assert remark == ("A collapsed with 1 of 1 seeds; the adversary of A lost track: it finds 0.03, a fresh one 0.99")

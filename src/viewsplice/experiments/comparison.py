@@ -105,15 +105,21 @@ def comparison_table(
     rows, beaten = [], []
     for metric in metrics:
         splice = {key: values.get((key, metric), []) for key in columns}
+        missing: dict[str, list[str]] = {}
         for method in methods:
-            own = values.get((method, metric), [])
+            own, reason = values.get((method, metric), []), absent.get((method, metric), "")
+            if not own:
+                missing.setdefault(reason, []).append(method)
+                continue
             words = _words(own, splice)
             paper = paper_figure(experiment, method, metric)
-            cells = [metric, method, "" if paper is None else paper, _cell(own, absent.get((method, metric), ""))]
+            cells = [metric, method, "" if paper is None else paper, _cell(own, reason)]
             for other in splice.values():
                 cells += [_cell(other, ""), _p(own, other)]
             rows.append([*cells, words])
             beaten += [f"{method} in {metric} ({words})"] if words.startswith("better") else []
+        blank = [""] * (2 * len(columns) + 1)
+        rows += [[metric, ", ".join(who), "", _cell([], reason), *blank] for reason, who in missing.items()]
     heads = ["figure", "method", "paper", "viewsplice"]
     for name in columns.values():
         heads += [f"SPLICE, {name}", "p"]
@@ -178,7 +184,7 @@ def runs_table(contest: Contest, done: Done) -> Table:
                 ", ".join(str(fit["epochs"]) for fit in found),
                 ", ".join(f"{fit['seconds']:.0f} of {fit['allowed']:.0f}" for fit in found),
                 _tuning(contest, method, done),
-                "; ".join(dict.fromkeys(_remarks(fits))) or "none",
+                "; ".join(_remarks(fits)) or "none",
             ]
         )
     note = (
@@ -213,14 +219,14 @@ def _short(value: Any) -> str:
 
 def _remarks(fits: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what makes figures doubtful: spaces that collapsed, adversaries that lost track."""
-    found = []
-    for values in fits:
-        found += [f"{space} collapsed" for space in values.get("collapsed", ())]
-        for view, seen in values["fit"].get("adversary", {}).items():
-            if seen["adversary"] < _ALIVE * seen["fresh"]:
-                found.append(
-                    f"adversary of {view} lost track: it finds {seen['adversary']:.2f}, a fresh one {seen['fresh']:.2f}"
-                )
+    collapsed = Counter(space for values in fits for space in values.get("collapsed", ()))
+    found = [f"{space} collapsed with {n} of {len(fits)} seeds" for space, n in collapsed.items()]
+    adversaries = [values["fit"]["adversary"] for values in fits if values["fit"].get("adversary")]
+    for view in adversaries[0] if adversaries else ():
+        own, fresh = ([one[view][key] for one in adversaries] for key in ("adversary", "fresh"))
+        if any(seen < _ALIVE * other for seen, other in zip(own, fresh, strict=True)):
+            texts = (", ".join(f"{value:.2f}" for value in values) for values in (own, fresh))
+            found.append("the adversary of {} lost track: it finds {}, a fresh one {}".format(view, *texts))
     return found
 
 

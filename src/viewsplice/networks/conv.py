@@ -6,10 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from viewsplice._types import Shape
 from viewsplice.networks.mlp import check_hidden, perceptron
+
+# Up to here a transposed convolution is quickest as a matrix product.
+_FEW_CHANNELS = 4
 
 
 class _ChannelsFirst(nn.Module):
@@ -21,6 +26,26 @@ class _ChannelsFirst(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x.permute(self.order)
+
+
+class _Upsampling(nn.ConvTranspose2d):
+    """A transposed convolution, 4 x 4 with stride 2, computed in the order that a CPU is quickest with."""
+
+    def __init__(self, n_in: int, n_out: int) -> None:
+        super().__init__(n_in, n_out, kernel_size=4, stride=2, padding=1)
+
+    def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
+        if self.out_channels > _FEW_CHANNELS:
+            # Pixel by pixel with all channels together: forward twice as quick as channel by channel.
+            format_ = torch.channels_last
+            x, weight = x.contiguous(memory_format=format_), self.weight.contiguous(memory_format=format_)
+            return functional.conv_transpose2d(x, weight, self.bias, stride=2, padding=1)
+        # To few channels: one matrix product gives what each pixel adds to its 4 x 4 surroundings.
+        n_rows, n_in, height, width = x.shape
+        patches = x.permute(0, 2, 3, 1).reshape(n_rows, height * width, n_in) @ self.weight.reshape(n_in, -1)
+        size = (2 * height, 2 * width)
+        y = functional.fold(patches.transpose(1, 2), size, kernel_size=4, padding=1, stride=2)
+        return y if self.bias is None else y + self.bias[:, None, None]
 
 
 @dataclass(frozen=True)
@@ -72,7 +97,7 @@ class ConvNetworks:
         layers += [nn.Unflatten(1, small)]
         outputs = (*reversed(self.channels[:-1]), n_channels)
         for n_in, n_out in zip(reversed(self.channels), outputs, strict=True):
-            layers += [nn.ConvTranspose2d(n_in, n_out, kernel_size=4, stride=2, padding=1), nn.ReLU()]
+            layers += [_Upsampling(n_in, n_out), nn.ReLU()]
         layers.pop()
         layers += [_ChannelsFirst(inverse=True)] if self.channels_last and len(shape) == 3 else []
         return nn.Sequential(*layers, nn.Flatten())
