@@ -37,7 +37,7 @@ def main() -> int:
         lambda: measure_mnist(70_000 // size),
         lambda: measure_rate(18_900 // size),
         lambda: measure_epochs(50_000 // size, repeats=1 if options.quick else 3),
-        lambda: measure_baselines(50_000 // size, repeats=1 if options.quick else 3),
+        lambda: measure_baselines(10_000 // size, repeats=1 if options.quick else 3),
         lambda: measure_geodesics(12_000 // size),
         lambda: measure_fit_memory(50_000 // size),
         lambda: measure_growth(tuple(n // size for n in (5_000, 10_000, 20_000, 40_000, 80_000))),

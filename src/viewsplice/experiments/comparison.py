@@ -133,7 +133,7 @@ def _comparison_note(beaten: Sequence[str]) -> str:
         else "No baseline is better than SPLICE in any of these figures."
     )
     return (
-        f"Test rows, mean ± SD over the first {N_SEEDS} seeds (SPLICE: all seeds); p of Welch's test, two-sided. "
+        f"Test rows, mean ± SD over the first seeds, {N_SEEDS} at most (SPLICE: all); p of Welch's test, two-sided. "
         "`-printed`: the settings printed in the paper, or in the method's own; `-tuned`: settings found by the "
         f"method's own objective on validation rows. {told}"
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 from sklearn.manifold import TSNE
 
 from viewsplice._types import Array
@@ -32,7 +33,8 @@ _N_EMBEDDED = 1_000
 _SPACES = {"angle_variance": "B", "digit_accuracy": "B->A"}
 _BESIDE: Mapping[str, Value] = {
     "digit accuracy from both views": lambda v: v.get("digit_accuracy_both"),
-    "digit from private (chance 0.11)": lambda v: v.get("digit_from_private"),
+    "digit from private": lambda v: v.get("digit_from_private"),
+    "digit by chance": lambda v: v["digit_by_chance"],
     "angle from s_{B->A}, R²": lambda v: v["angle_from_shared"]["B->A"],
     "longest H1 bar / second": lambda v: v.get("ring_ratio"),
     "reconstruction R² of A": lambda v: v["reconstruction_r2"].get("A"),
@@ -195,6 +197,7 @@ def _extra_dimensions(seen: Mapping[str, Mapping[int, Seen]], path: Path, quick:
             ax.bar(np.arange(1, width + 1), shares, color=PALETTE[0], label="by the angle")
             ax.bar(np.arange(1, width + 1), unrelated, color=PALETTE[1], label="unrelated to it")
             ax.set(ylim=(0, 1))
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             ax.set_title(f"{unrelated.sum():.1%} unrelated", fontsize="small")
             if row == len(seen) - 1:
                 ax.set_xlabel(f"dimension of {width}", fontsize="small")

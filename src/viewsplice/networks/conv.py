@@ -15,6 +15,7 @@ from viewsplice.networks.mlp import check_hidden, perceptron
 
 # Up to here a transposed convolution is quickest as a matrix product.
 _FEW_CHANNELS = 4
+_BLOCK_ROWS = 128
 
 
 class _ChannelsFirst(nn.Module):
@@ -26,6 +27,17 @@ class _ChannelsFirst(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x.permute(self.order)
+
+
+class _InBlocks(nn.Sequential):
+    """Layers through which rows pass in blocks: what many images become on their way fits into no cache."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        n_blocks = -(-len(x) // _BLOCK_ROWS)
+        if n_blocks <= 1:
+            whole: Tensor = super().forward(x)
+            return whole
+        return torch.cat([super(_InBlocks, self).forward(block) for block in x.tensor_split(n_blocks)])
 
 
 class _Upsampling(nn.ConvTranspose2d):
@@ -84,9 +96,9 @@ class ConvNetworks:
         layers: list[nn.Module] = [nn.Unflatten(1, self._unflat(shape))]
         layers += [_ChannelsFirst(inverse=False)] if self.channels_last and len(shape) == 3 else []
         for n_in, n_out in zip((n_channels, *self.channels), self.channels, strict=False):
-            layers += [nn.Conv2d(n_in, n_out, kernel_size=4, stride=2, padding=1), nn.ReLU()]
+            layers += [nn.Conv2d(n_in, n_out, kernel_size=4, stride=2, padding=1), nn.ReLU(inplace=True)]
         n_flat = self.channels[-1] * (height >> len(self.channels)) * (width_px >> len(self.channels))
-        return nn.Sequential(*layers, nn.Flatten(), perceptron([n_flat, *self.hidden, width], nn.ReLU))
+        return _InBlocks(*layers, nn.Flatten(), perceptron([n_flat, *self.hidden, width], nn.ReLU))
 
     def decoder(self, widths: Sequence[int], shape: Shape) -> nn.Module:
         """Return a network from latent spaces of these widths, side by side, to a view's (flat) pixels."""
@@ -97,10 +109,10 @@ class ConvNetworks:
         layers += [nn.Unflatten(1, small)]
         outputs = (*reversed(self.channels[:-1]), n_channels)
         for n_in, n_out in zip(reversed(self.channels), outputs, strict=True):
-            layers += [_Upsampling(n_in, n_out), nn.ReLU()]
+            layers += [_Upsampling(n_in, n_out), nn.ReLU(inplace=True)]
         layers.pop()
         layers += [_ChannelsFirst(inverse=True)] if self.channels_last and len(shape) == 3 else []
-        return nn.Sequential(*layers, nn.Flatten())
+        return _InBlocks(*layers, nn.Flatten())
 
     def measurer(self, width: int, shape: Shape) -> nn.Module:
         """Return a fully connected network from a private latent to the other view's pixels."""
