@@ -201,3 +201,15 @@ def test_upsampling_is_a_transposed_convolution(n_out):
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
     assert set(layer.state_dict()) == {"weight", "bias"}
+
+
+def test_many_images_pass_in_blocks_and_stay_in_order():
+    networks = ConvNetworks(channels=(4,), hidden=(8,))
+    with torch.random.fork_rng():
+        encoder, decoder = networks.encoder((8, 8), 3), networks.decoder([3], (8, 8))
+    x = torch.randn(300, 64, generator=torch.Generator().manual_seed(0))
+    codes = encoder(x)
+    one_by_one = torch.cat([encoder(row[None]) for row in x])
+    torch.testing.assert_close(codes, one_by_one, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(decoder(codes)[-1:], decoder(codes[-1:]), rtol=1e-4, atol=1e-5)
+    assert encoder(x[:0]).shape == (0, 3)

@@ -33,11 +33,13 @@ class _InBlocks(nn.Sequential):
     """Layers through which rows pass in blocks: what many images become on their way fits into no cache."""
 
     def forward(self, x: Tensor) -> Tensor:
-        n_blocks = -(-len(x) // _BLOCK_ROWS)
-        if n_blocks <= 1:
-            whole: Tensor = super().forward(x)
-            return whole
-        return torch.cat([super(_InBlocks, self).forward(block) for block in x.tensor_split(n_blocks)])
+        made = [self._pass(block) for block in x.tensor_split(max(1, -(-len(x) // _BLOCK_ROWS)))]
+        return made[0] if len(made) == 1 else torch.cat(made)
+
+    def _pass(self, x: Tensor) -> Tensor:
+        for layer in self:
+            x = layer(x)
+        return x
 
 
 class _Upsampling(nn.ConvTranspose2d):
