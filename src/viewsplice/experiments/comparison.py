@@ -49,12 +49,13 @@ def contest_tables(
         As in `beside_table`.
     """
     found = entries(contest, done)
+    ends = {method: _ends(fits) for method, fits in found.items()}
     judged = {
         method: [read_values(done[f"{contest.prefix}seed {seed}: {name}, judged"]) for seed in contest.seeds]
         for method, name in _COLUMNS.items()
     }
     return [
-        comparison_table(contest.experiment, results, list(found), list(contest.spaces), absent_figures(contest, done)),
+        comparison_table(contest.experiment, results, ends, list(contest.spaces), absent_figures(contest, done)),
         beside_table({**judged, **found}, beside, note),
         runs_table(contest, done),
     ]
@@ -81,7 +82,7 @@ def absent_figures(contest: Contest, done: Done) -> dict[tuple[str, str], str]:
 def comparison_table(
     experiment: str,
     results: Sequence[Result],
-    methods: Sequence[str],
+    ends: Mapping[str, str],
     metrics: Sequence[str],
     absent: Mapping[tuple[str, str], str],
 ) -> Table:
@@ -93,8 +94,10 @@ def comparison_table(
         Its name.
     results
         Rows of SPLICE and of the baselines.
-    methods, metrics
-        Baselines and figures, in the order in which they are shown.
+    ends
+        By baseline, in the order in which they are shown, what ended its fits.
+    metrics
+        Figures, in the order in which they are shown.
     absent
         By (method, metric), why there are no values, or not of all seeds.
     """
@@ -106,21 +109,21 @@ def comparison_table(
     for metric in metrics:
         splice = {key: values.get((key, metric), []) for key in columns}
         missing: dict[str, list[str]] = {}
-        for method in methods:
+        for method, end in ends.items():
             own, reason = values.get((method, metric), []), absent.get((method, metric), "")
             if not own:
                 missing.setdefault(reason, []).append(method)
                 continue
             words = _words(own, splice)
             paper = paper_figure(experiment, method, metric)
-            cells = [metric, method, "" if paper is None else paper, _cell(own, reason)]
+            cells = [metric, method, end, "" if paper is None else paper, _cell(own, reason)]
             for other in splice.values():
                 cells += [_cell(other, ""), _p(own, other)]
             rows.append([*cells, words])
             beaten += [f"{method} in {metric} ({words})"] if words.startswith("better") else []
         blank = [""] * (2 * len(columns) + 1)
-        rows += [[metric, ", ".join(who), "", _cell([], reason), *blank] for reason, who in missing.items()]
-    heads = ["figure", "method", "paper", "viewsplice"]
+        rows += [[metric, ", ".join(who), "", "", _cell([], reason), *blank] for reason, who in missing.items()]
+    heads = ["figure", "method", "ended by", "paper", "viewsplice"]
     for name in columns.values():
         heads += [f"SPLICE, {name}", "p"]
     return Table("Baselines beside SPLICE", [*heads, "in words"], rows, _comparison_note(beaten))
@@ -176,11 +179,10 @@ def runs_table(contest: Contest, done: Done) -> Table:
     rows = []
     for method, fits in entries(contest, done).items():
         found = [values["fit"] for values in fits]
-        ends = Counter(fit["ended"] for fit in found)
         rows.append(
             [
                 method,
-                ", ".join(end if n == len(found) else f"{end} ({n} of {len(found)})" for end, n in ends.items()),
+                _ends(fits),
                 ", ".join(str(fit["epochs"]) for fit in found),
                 ", ".join(f"{fit['seconds']:.0f} of {fit['allowed']:.0f}" for fit in found),
                 _tuning(contest, method, done),
@@ -194,6 +196,12 @@ def runs_table(contest: Contest, done: Done) -> Table:
     )
     heads = ["method", "ended by", "epochs", "seconds, of those allowed", "settings found", "to be careful about"]
     return Table("How the baselines were run", heads, rows, note)
+
+
+def _ends(fits: Sequence[Mapping[str, Any]]) -> str:
+    """Return what ended the fits of all seeds."""
+    ends = Counter(values["fit"]["ended"] for values in fits)
+    return ", ".join(end if n == len(fits) else f"{end} ({n} of {len(fits)})" for end, n in ends.items())
 
 
 def _tuning(contest: Contest, method: str, done: Done) -> str:

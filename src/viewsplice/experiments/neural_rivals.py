@@ -102,7 +102,7 @@ def rival_summary(contests: Mapping[str, Contest], done: Done, results: Sequence
     note = "Test trials; the null pairs each trial of one area with another trial of the other."
     methods = ["rrr", *dict.fromkeys(result.method for result in found)]
     metrics = list(dict.fromkeys(result.metric for result in found))
-    compared = comparison_table(NAME, [*results, *found], methods, metrics, {})
+    compared = comparison_table(NAME, [*results, *found], dict.fromkeys(methods, "closed form"), metrics, {})
     return Summary(found, [Table("Canonical correlation analysis", heads, rows, note), compared])
 
 
