@@ -50,8 +50,8 @@ bench: $(STAMP) ## measure speed and memory against the reference implementation
 	@mkdir -p $(RESULTS)
 	@$(BIN)/python -m benchmarks --out $(RESULTS)/bench.json
 
-reproduce: $(STAMP) ## run the paper's experiments (hours; goes on where it was interrupted)
-	@$(BIN)/viewsplice reproduce all --out $(RESULTS)/reproduce
+reproduce: $(STAMP) ## run the paper's experiments (hours; BASELINES=1: with the methods it compares with, a day)
+	@$(BIN)/viewsplice reproduce all $(if $(BASELINES),--baselines) --out $(RESULTS)/reproduce
 	@$(BIN)/python -m benchmarks.reproduced
 
 screenshots: $(STAMP) browser ## draw the pictures of the page in the documentation (minutes, from quick runs)

@@ -11,6 +11,7 @@ import torch
 
 import viewsplice
 from benchmarks.auto import measure_growth, measure_lgn, measure_mnist, measure_rate
+from benchmarks.baselines import measure_baselines
 from benchmarks.geodesics import measure_geodesics
 from benchmarks.memory import measure_fit_memory
 from benchmarks.page import measure_page
@@ -37,6 +38,7 @@ def main() -> int:
         lambda: measure_mnist(70_000 // size),
         lambda: measure_rate(18_900 // size),
         lambda: measure_epochs(50_000 // size, repeats=1 if options.quick else 3),
+        lambda: measure_baselines(10_000 // size, repeats=1 if options.quick else 3),
         lambda: measure_geodesics(12_000 // size),
         lambda: measure_fit_memory(50_000 // size),
         lambda: measure_page(20_000 // size),

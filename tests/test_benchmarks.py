@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.baselines import measure_baselines
 from benchmarks.reference import Reference, by_data_loader, by_index, epoch
 from benchmarks.rows import Row
 from benchmarks.table import BEGIN, END, ablation, accuracy, dimensions, markdown, update
@@ -48,6 +49,16 @@ def test_a_row_knows_whether_its_limit_is_met():
     assert not Row("r", 0.51, at_most=0.5).is_met
     assert Row("r", 9.0).is_met
     assert str(Row("r", 0.51, at_most=0.5)).endswith("MISSED")
+
+
+def test_every_baseline_with_networks_is_compared_on_two_kinds_of_networks():
+    rows = measure_baselines(300, repeats=1)
+    assert [row.name.split(",")[0] for row in rows] == ["DeepCCA", "DCCAE", "Karakasis", "Lyu", "DMVAE"]
+    for row in rows:
+        assert row.at_most == 1
+        assert row.value == max(row.detail["by_networks"].values())
+        assert set(row.detail["by_networks"]) == {"MLPNetworks", "ConvNetworks"}
+        assert all(value > 0 for value in row.detail["of_step1"].values())
 
 
 @pytest.mark.parametrize("batches", [by_index, by_data_loader])

@@ -112,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce = commands.add_parser("reproduce", help="run an experiment of the paper: tables and figures")
     reproduce.add_argument("experiment", metavar="NAME", help="lgn-v1, rotated-mnist, sprites, neural, or all")
     reproduce.add_argument("--seeds", metavar="S,S,...", help="seeds, such as 0,1,2 (default: the experiment's own)")
+    reproduce.add_argument("--baselines", action="store_true", help="run the methods that the paper compares with, too")
     reproduce.add_argument("--data", type=Path, metavar="DIR", help="where the data are (default: VIEWSPLICE_DATA)")
     reproduce.add_argument("--quick", action="store_true", help="reduced data: every table and figure in a minute")
     reproduce.set_defaults(run=_reproduce)
@@ -191,18 +192,17 @@ def _written(files: Sequence[Path]) -> str:
 
 
 def _reproduce(options: argparse.Namespace) -> None:
-    from viewsplice.experiments import run_experiments
+    from viewsplice.experiments import Options, run_experiments
 
     shown = ["reproduce", options.experiment, "--out", str(options.out)]
     shown += ["--seeds", options.seeds] if options.seeds else []
+    shown += ["--baselines"] if options.baselines else []
     shown += ["--quick"] if options.quick else []
+    callbacks = () if options.quiet else (progress(),)
     tables = run_experiments(
         options.experiment,
         options.out,
-        seeds=_seeds(options.seeds),
-        data=options.data,
-        quick=options.quick,
-        callbacks=[] if options.quiet else [progress()],
+        Options(_seeds(options.seeds), options.quick, options.data, callbacks, options.baselines),
         say=lambda text: _say(options, text),
         command=" ".join(["viewsplice", *shown]),
     )

@@ -164,6 +164,31 @@ def test_correlations_are_over_rows_of_their_own() -> None:
     assert found.terms(POSITIONS).parts["dis/B"].item() == pytest.approx(expected.item(), abs=1e-5)
 
 
+def test_rows_of_a_correlation_are_those_of_the_batch_and_others() -> None:
+    found = objective(task(), adversary=AdversaryConfig(hidden=(8,), rows=15, n_steps=1))
+    drawn = [found._others(POSITIONS) for _ in range(40)]
+    for others in drawn:
+        assert len(others) == 7
+        assert len({*others.tolist(), *POSITIONS.tolist()}) == 15
+    # In the end every other row has come by.
+    assert {row for others in drawn for row in others.tolist()} == set(range(40)) - set(POSITIONS.tolist())
+    assert not found.is_in_batch.any()
+    assert not len(objective(task())._others(POSITIONS))  # 0: the batch alone
+
+
+def test_a_fit_tells_whether_its_adversaries_are_alive(two_views: Pair) -> None:
+    training = TrainConfig(epochs=2, batch_size=50)
+    adversary = AdversaryConfig((8,), rows=0, n_steps=1, fresh_steps=10)
+    model = Lyu(1, (0, 1), adversary=adversary, networks=MLPNetworks((8,)), training=training, random_state=0)
+    found = model.fit(*two_views).adversary_
+    assert list(found) == ["B"]
+    codes = model.transform(two_views[0][model.split_["validation"]], two_views[1][model.split_["validation"]])
+    own = model.net_.adversaries["B"](*(torch.from_numpy(z) for z in (codes.shared["B->A"], codes.private["B"])))
+    assert found["B"]["adversary"] == pytest.approx(own.item(), abs=1e-5)
+    assert 0 <= found["B"]["fresh"] <= 1
+    assert model.fit(*two_views, validation=0).adversary_["B"]["fresh"] != found["B"]["fresh"]
+
+
 def test_every_part_is_trained_by_its_own_optimizer() -> None:
     given = task(n_private=(1, 2))
     epoch = MinibatchEpoch(objective(given))

@@ -10,8 +10,18 @@ import pytest
 from numpy.typing import NDArray
 
 from viewsplice import MLPNetworks, TrainConfig, TrainingDivergedError
-from viewsplice.baselines import DMVAE, AdversaryConfig, DeepCCA, Karakasis, Lyu, time_limit, tune_baseline
-from viewsplice.baselines.tuning import drawn
+from viewsplice.baselines import (
+    CCA,
+    DMVAE,
+    AdversaryConfig,
+    DeepCCA,
+    Karakasis,
+    Lyu,
+    time_limit,
+    tune_baseline,
+    tune_cca,
+)
+from viewsplice.baselines.tuning import drawn, with_settings
 from viewsplice.training.loop import EpochEvent
 
 Pair = tuple[NDArray[np.float64], ...]
@@ -105,3 +115,42 @@ def test_every_trial_has_its_share_of_the_time(two_views: Pair, monkeypatch: pyt
     found = tune_baseline(make(DeepCCA), *two_views, n_trials=3, seconds=60)
     assert given == [20, 20, 20]
     assert [(trial["epochs"], trial["ended"]) for trial in found.trials] == [(1, "callback")] * 3
+
+
+def test_settings_of_a_trial_make_the_model_of_the_trial() -> None:
+    own = AdversaryConfig(n_steps=7)
+    start = make(Lyu, lambda_dis=2.0)
+    found = with_settings(start, {"learning_rate": 0.5, "adversary": own})
+    assert found is not start
+    assert (found.training.learning_rate, found.training.epochs, found.training.batch_size) == (0.5, 2, 40)
+    assert (found.adversary, found.lambda_dis) == (own, 2.0)
+    assert with_settings(make(DeepCCA, training=None), {"weight_decay": 0.1}).training == TrainConfig(weight_decay=0.1)
+    assert with_settings(CCA(2), {"regularization": 3.0}).get_params() == CCA(2, regularization=3.0).get_params()
+
+
+def test_cca_is_tuned_by_what_correlates_on_the_validation_rows() -> None:
+    generator = np.random.default_rng(0)
+    shared = generator.normal(size=(120, 1))
+    # Nearly as many features as rows: without regularization everything correlates on the training rows only.
+    x, y = (shared + 2 * generator.normal(size=(120, 60)) for _ in range(2))
+    validation = np.arange(80, 120)
+    found = tune_cca(CCA(1, random_state=0), x, y, validation=validation)
+    values = [trial["objective"] for trial in found.trials]
+    assert [trial["settings"]["regularization"] for trial in found.trials] == [10.0**k for k in range(-4, 3)]
+    best = found.trials[int(np.argmin(values))]["settings"]["regularization"]
+    assert found.best.regularization == best > 1e-3
+    assert found.best.objective(x[validation], y[validation]) == min(values)
+    u, v = found.best.transform(x[validation], y[validation]).shared.values()
+    assert min(values) == pytest.approx(-np.corrcoef(u[:, 0], v[:, 0])[0, 1])
+    held_out = {"A": x[validation], "B": y[validation]}
+    apart = tune_cca(CCA(1, random_state=0), x[:80], y[:80], validation=held_out)
+    assert [trial["objective"] for trial in apart.trials] == pytest.approx(values)
+
+
+def test_cca_cannot_be_tuned_without_validation_rows(two_views: Pair) -> None:
+    with pytest.raises(ValueError, match="validation holds no rows to judge by"):
+        tune_cca(CCA(1), *two_views, validation=0)
+
+
+def test_cca_without_pairs_has_nothing_to_minimize(two_views: Pair) -> None:
+    assert CCA(0).fit(*two_views).objective(*two_views) == 0

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+import os
+import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +19,11 @@ from viewsplice.experiments import EXPERIMENTS, pages
 from viewsplice.experiments.fits import Options
 from viewsplice.experiments.pages import Shown, write_pages
 from viewsplice.experiments.results import PAPER, missing_rows
+from viewsplice.experiments.rivals import METHODS
 from viewsplice.page import belief
+from viewsplice.trust.leaks import Leak
 
+REAL = Path(os.environ.get("VIEWSPLICE_DATA") or Path(__file__).parents[3] / "shared" / "data")
 FIGURES = {"receptive_fields", "sheet", "tiling", "private", "leaks", "reconstructions", "dimensions"}
 
 
@@ -105,6 +111,81 @@ def test_a_lost_part_alone_is_done_again(folder: Path, capsys: pytest.CaptureFix
     assert "scan: RRR" in parts[0]
 
 
+@pytest.fixture(scope="module")
+def with_baselines(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a run with baselines that finds what SPLICE has done; probes of leaks are left out, as they take long."""
+    out = tmp_path_factory.mktemp("baselines")
+    shutil.copytree(folder / "parts", out / "parts")
+
+    def none(train: Any, targets: Mapping[str, Any], *_: Any, **__: Any) -> dict[str, Leak]:
+        return dict.fromkeys(targets, Leak(0.0, 0.0, 0.0, 1.0, "none"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("viewsplice.experiments.truth.probe_leaks", none)
+        assert (
+            main(["reproduce", "lgn-v1", "--quick", "--baselines", "--seeds", "3", "--quiet", "--out", str(out)]) == 0
+        )
+    return out
+
+
+def test_baselines_have_rows_of_both_runs(folder: Path, with_baselines: Path) -> None:
+    rows = json.loads((with_baselines / "metrics.json").read_text())
+    own = [row for row in rows if row["method"].startswith("splice")]
+    assert own == json.loads((folder / "metrics.json").read_text())
+    others = {row["method"] for row in rows} - {"splice", "splice-step1"}
+    assert others == {f"{m.__name__.lower()}-{run}" for m in METHODS["lgn-v1"] for run in ("printed", "tuned")}
+    found = {(row["method"], row["metric"]): row for row in rows}
+    assert found["dccae-printed", "r2_y_AB"]["paper"] == 0.26
+    assert found["cca-tuned", "r2_x_AB"]["paper"] is None
+    # What a method lacks has no row: a 0 would be a lie.
+    assert {metric for method, metric in found if method.startswith(("cca", "deepcca"))} == {
+        f"r2_{factor}_{arrow}" for factor in "xy" for arrow in ("AB", "BA")
+    }
+    assert {"r2_private_A", "r2_private_B", "r2_A"} <= {metric for method, metric in found if method == "lyu-tuned"}
+    assert all(np.isfinite(row["value"]) for row in rows)
+
+
+def test_baselines_have_tables_and_figures(folder: Path, with_baselines: Path) -> None:
+    tables = (with_baselines / "tables.md").read_text()
+    titles = {line.removeprefix("### ") for line in tables.splitlines()}
+    assert {"Baselines beside SPLICE", "What stands beside these figures", "How the baselines were run"} <= titles
+    assert "not available: no private space" in tables
+    assert "too few seeds" in tables
+    assert "Baselines beside SPLICE" not in (folder / "tables.md").read_text()
+    pictures = {path.stem: path.read_bytes() for path in (with_baselines / "figures").iterdir()}
+    assert set(pictures) == FIGURES | {"baselines_shared_printed", "baselines_shared_tuned", "baselines_private"}
+    assert all(len(png) <= 200_000 for png in pictures.values())
+    record = json.loads((with_baselines / "run.json").read_text())
+    assert record["baselines"] is True
+    assert "--baselines" in record["command"]
+
+
+def test_baselines_that_are_done_are_found_again(with_baselines: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "lgn-v1", "--quick", "--baselines", "--seeds", "3", "--out", str(with_baselines)]) == 0
+    assert "part " not in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL.is_dir(), reason="no data are here: set VIEWSPLICE_DATA to their folder")
+@pytest.mark.parametrize(
+    ("name", "metric", "pictures"),
+    [
+        ("rotated-mnist", "digit_accuracy", {"latents_printed", "latents_tuned", "private_widths", "composed"}),
+        ("sprites", "id_variance_A", {"private"}),
+        ("neural", "prediction_r2 V1-V2, Semedo sample v1->v2", {"steinmetz_prediction", "semedo_v2_prediction"}),
+    ],
+)
+def test_quick_baselines_of_other_experiments(name: str, metric: str, pictures: set[str], tmp_path: Path) -> None:
+    arguments = ["reproduce", name, "--quick", "--baselines", "--quiet", "--data", str(REAL), "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    rows = json.loads((tmp_path / "metrics.json").read_text())
+    found = {row["method"] for row in rows if row["metric"] == metric}
+    assert {f"{m.__name__.lower()}-{run}" for m in METHODS[name] for run in ("printed", "tuned")} <= found
+    assert "Baselines beside SPLICE" in (tmp_path / "tables.md").read_text()
+    assert {f"baselines_{picture}" for picture in pictures} <= {path.stem for path in (tmp_path / "figures").iterdir()}
+    assert all(path.stat().st_size <= 200_000 for path in (tmp_path / "figures").iterdir())
+
+
 def test_an_interruption_says_how_to_go_on(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,6 +225,11 @@ def test_parts_have_their_own_names_and_folders(name: str) -> None:
     assert [part.folder for part in parts] == [part.folder for part in again]
     quick = {part.folder for part in EXPERIMENTS[name].parts(Options(seeds=(0, 1), quick=True))}
     assert not quick & {part.folder for part in parts if part.name != "figures"}
+    # Baselines come after everything else and change nothing of it.
+    more = EXPERIMENTS[name].parts(Options(seeds=(0, 1), baselines=True))
+    assert [part.folder for part in more[: len(parts)]] == [part.folder for part in parts]
+    assert len(more) > len(parts)
+    assert len({part.folder for part in more}) == len({part.name for part in more}) == len(more)
 
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))

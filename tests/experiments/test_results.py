@@ -68,3 +68,28 @@ def test_p_values_agree_with_a_plain_t_test_and_need_seeds() -> None:
     assert "too few" in p_values([1.0, 2.0], [2.0, 3.0])
     # Differences 1, 1.1, 0.9: t = 1 / (0.1 / sqrt(3)) = 17.3 on two degrees of freedom, p = 0.0033.
     assert "p = 0.0033 (paired by seed)" in p_values([1.0, 2.0, 3.0], [2.0, 3.1, 3.9])
+
+
+@pytest.mark.parametrize(
+    ("experiment", "method", "metric", "paper"),
+    [
+        ("rotated-mnist", "dmvae-printed", "angle_variance", 84.64),
+        ("rotated-mnist", "deepcca-tuned", "digit_accuracy", 90.7),
+        ("sprites", "lyu-tuned", "id_sd_B", 3.95),
+        ("lgn-v1", "dccae-printed", "r2_y_BA", 0.26),
+        ("lgn-v1", "dmvae-tuned", "r2_private_B", 0.27),
+        ("lgn-v1", "cca-printed", "r2_x_AB", None),
+        ("neural", "cca-tuned", "prediction_r2", None),
+    ],
+)
+def test_the_papers_figures_of_baselines(experiment: str, method: str, metric: str, paper: float | None) -> None:
+    assert row(metric, 1.0, method=method, experiment=experiment).paper == paper
+
+
+def test_figures_of_baselines_are_never_missing() -> None:
+    some = [
+        row(metric, 1.0, method=method)
+        for method in ("splice", "splice-step1")
+        for metric in PAPER["rotated-mnist", method]
+    ]
+    assert missing_rows("rotated-mnist", some) == []

@@ -15,6 +15,7 @@ from viewsplice.metrics import (
     reconstruction_r2,
     sd_explained_by_angle,
     sd_explained_by_label,
+    variance_by_dimension,
     variance_explained_by_angle,
     variance_explained_by_label,
 )
@@ -201,3 +202,20 @@ def test_reconstruction_r2_of_images_and_errors() -> None:
         reconstruction_r2(images, flat)
     with pytest.raises(ValueError, match="x is constant"):
         reconstruction_r2(np.ones((3, 2)), np.zeros((3, 2)))
+
+
+def test_shares_of_principal_dimensions_add_up_to_the_scores_of_the_space() -> None:
+    angle, plane = ring(4000)
+    generator = np.random.default_rng(1)
+    # Variances 0.5 and 0.5 of the ring, 0.25 of noise: shares 0.4, 0.4, 0.2, of which the angle explains the first two.
+    latents = np.column_stack([plane, 0.5 * generator.normal(size=4000)]) @ ortho_group.rvs(3, random_state=0)
+    shares, unrelated = variance_by_dimension(latents, angle)
+    assert shares == pytest.approx([0.4, 0.4, 0.2], abs=0.02)
+    assert unrelated == pytest.approx([0.0, 0.0, 0.2], abs=0.02)
+    assert shares.sum() == pytest.approx(1)
+    assert unrelated.sum() == pytest.approx(1 - variance_explained_by_angle(latents, angle))
+
+
+def test_shares_of_a_collapsed_space_are_refused() -> None:
+    with pytest.raises(ValueError, match="zero total variance"):
+        variance_by_dimension(np.full((6, 2), 0.1), ANGLES)

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
+from viewsplice.networks.conv import _Upsampling
 from viewsplice.networks.mlp import CenteredSoftplus
 from viewsplice.networks.residual import FourierFeatures
 
@@ -182,3 +183,33 @@ def test_no_batch_statistics_and_no_dropout():
         for networks, shape in MAKERS:
             modules = [*networks.encoder(shape, 2).modules(), *networks.decoder([2], shape).modules()]
             assert not any(isinstance(module, banned) for module in modules)
+
+
+@pytest.mark.parametrize("n_out", [1, 3, 7])
+def test_upsampling_is_a_transposed_convolution(n_out):
+    generator = torch.Generator().manual_seed(0)
+    with torch.random.fork_rng():
+        layer = _Upsampling(5, n_out)
+    x = torch.randn(3, 5, 4, 6, generator=generator)
+    weights = torch.randn(3, n_out, 8, 12, generator=generator)
+    found, expected = [], []
+    for forward, seen in ((layer, found), (lambda z: nn.ConvTranspose2d.forward(layer, z), expected)):
+        z = x.clone().requires_grad_()
+        y = forward(z)
+        gradients = torch.autograd.grad((y * weights).sum(), [z, layer.weight, layer.bias])
+        seen += [y, *gradients]
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+    assert set(layer.state_dict()) == {"weight", "bias"}
+
+
+def test_many_images_pass_in_blocks_and_stay_in_order():
+    networks = ConvNetworks(channels=(4,), hidden=(8,))
+    with torch.random.fork_rng():
+        encoder, decoder = networks.encoder((8, 8), 3), networks.decoder([3], (8, 8))
+    x = torch.randn(300, 64, generator=torch.Generator().manual_seed(0))
+    codes = encoder(x)
+    one_by_one = torch.cat([encoder(row[None]) for row in x])
+    torch.testing.assert_close(codes, one_by_one, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(decoder(codes)[-1:], decoder(codes[-1:]), rtol=1e-4, atol=1e-5)
+    assert encoder(x[:0]).shape == (0, 3)

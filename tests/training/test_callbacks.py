@@ -40,6 +40,23 @@ def test_a_terminal_gets_a_bar():
     assert "rec 0.7500" in text
 
 
+def test_a_second_fit_with_the_same_stage_starts_over():
+    text = show(Terminal(), stages=("train", "train"))
+    assert text.count("3/3") >= 2
+    assert "6/3" not in text
+
+
+def test_the_time_left_is_that_of_the_fit_at_hand(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("viewsplice.training.callbacks.time.monotonic", lambda: now)
+    out = io.StringIO()
+    callback = progress(out)
+    for epoch in (0, 1, 2, 0, 1):  # the first fit took 60 s; of the second, 10 s make one epoch
+        now += 30.0 if epoch else 10.0
+        callback(EpochEvent("train", epoch, 3, {}, nn.Identity()))
+    assert out.getvalue().splitlines()[-1].endswith("s, 15 s left)")
+
+
 def test_summary_prefers_validation_rows_but_geometry_has_only_training_ones():
     terms = {"rec/A": 1.0, "geo/A": 0.5, "val/rec/A": 2.0, "val/dis/A->B": 0.25}
     assert summary(terms) == "geo 0.5000 rec 2.0000 dis 0.2500"

@@ -11,7 +11,7 @@ from viewsplice.baselines.reduced_rank import ReducedRank, reduced_rank
 from viewsplice.baselines.rrr import RRR
 from viewsplice.baselines.selection import RankCurve, rank_curve
 from viewsplice.baselines.settings import PlainNetworks
-from viewsplice.baselines.tuning import TunedBaseline, time_limit, tune_baseline
+from viewsplice.baselines.tuning import TunedBaseline, time_limit, tune_baseline, tune_cca
 
 __all__ = [
     "CCA",
@@ -33,4 +33,5 @@ __all__ = [
     "reduced_rank",
     "time_limit",
     "tune_baseline",
+    "tune_cca",
 ]

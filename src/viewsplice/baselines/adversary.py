@@ -29,7 +29,7 @@ class AdversaryConfig:
     learning_rate, weight_decay
         Of their Adam; the decay is the classical one, added to the gradient.
     rows
-        Rows over which a correlation is taken, drawn anew at each step (0: those of the batch).
+        Rows over which a correlation is taken: those of the batch and, if these are fewer, others drawn at random.
     n_steps
         Ascent steps per step of the encoders.
     fresh_steps

@@ -166,6 +166,12 @@ class CCA(LinearBaseline):
         result: Array = (u[:, :width] + v[:, :width]) / 2
         return result
 
+    def objective(self, X: Any, y: Any = None) -> float:
+        """Return minus the sum of correlations between paired variates of the rows given; lower is better."""
+        u, v = self.transform(self._check(X, y, complete=True)).shared.values()
+        width = min(u.shape[1], v.shape[1])
+        return -float((_unit_columns(u[:, :width]) * _unit_columns(v[:, :width])).sum())
+
     def _check_settings(self) -> None:
         if self.regularization is None:
             raise TypeError("regularization is None; expected a finite number")

@@ -53,10 +53,14 @@ class Lyu(SharedPrivateBaseline):
     validation_objective_, ended_
         The objective on the validation rows with fresh adversaries, lower is better (None without such rows); and
         what ended the training: ``"epochs"``, ``"convergence"`` or ``"callback"``.
+    adversary_
+        By view with a private space: the correlation that its ``"adversary"`` finds in the end, and what a
+        ``"fresh"`` one finds, on the validation rows (training rows without such).
     net_, reference_, training_, split_
         Networks; private codes over which `predict` averages; complete settings; training and validation row numbers.
     """
 
+    adversary_: dict[str, dict[str, float]]
     _batch_size: ClassVar[int] = 100
     # An epoch in which the adversary has lost track looks good, whatever it hides: the last one is kept.
     _is_judged: ClassVar[bool] = False
@@ -141,6 +145,11 @@ class Lyu(SharedPrivateBaseline):
             adversary=self.adversary or AdversaryConfig(),
             refresh_every=self.refresh_every,
         )
+
+    def _settle(self, task: Task) -> dict[str, Any]:
+        """Return also whether the adversaries are alive: a fit may end long before that would be logged again."""
+        rows = task.data.validation if len(task.data.validation) else task.data.train
+        return {**super()._settle(task), "adversary_": self._objective(task).adversaries(rows)}
 
     def _drawn(self, generator: np.random.Generator) -> dict[str, Any]:
         own = self.adversary or AdversaryConfig()

@@ -18,6 +18,9 @@ from viewsplice.chunks import CHUNK_ROWS
 from viewsplice.losses import squared_error
 from viewsplice.training.alternating import take
 
+# Shared and private code of the same rows.
+Codes = tuple[Tensor, Tensor]
+
 # Fresh adversaries measure what is left this often in a fit.
 _N_MEASURED = 5
 
@@ -27,7 +30,8 @@ class LyuObjective(Objective):
 
     ``match/A`` is the mean square of (s_A - U), U being the common targets of all rows; ``rec/A`` the error of A
     rebuilt from its own s_A and z_A; ``dis/A`` the largest |corr(phi(s_A), tau(z_A))| that the adversary of A has
-    found so far, over rows of its own. Now and then ``fresh/A`` is logged: what a fresh adversary finds.
+    found so far, over the rows of the batch and others. Now and then ``fresh/A`` is logged: what a fresh adversary
+    finds.
 
     Parameters
     ----------
@@ -51,6 +55,8 @@ class LyuObjective(Objective):
         self.refresh_every = refresh_every
         self.targets = torch.empty(0)
         self.generator = torch_generator(task.seed, "adversary rows")
+        self.order = task.data.train[:0]
+        self.is_in_batch = torch.zeros_like(task.data.train, dtype=torch.bool)
         some = next(task.net.parameters())
         for name, width in task.n_private.items():
             if width and name not in task.net.adversaries:
@@ -74,10 +80,10 @@ class LyuObjective(Objective):
     def terms(self, positions: Tensor) -> LossTerms:
         """Return the loss of one batch; adversaries climb it, all else descends."""
         batch = self.task.training_batch(positions)
-        outputs = self.task.net.encode(batch)
+        outputs, codes = self._encoded(batch, positions)
         parts = {**self._matching(outputs, self.targets[positions]), **self._errors(outputs, batch)}
         total = self._weighted(parts)
-        found = self._found(batch, outputs)
+        found = self._found(codes)
         # Through the reversal the encoders see lambda_dis x correlation, and the adversaries minus that.
         for value in found.values():
             total = total - self.lambda_dis * value
@@ -115,22 +121,52 @@ class LyuObjective(Objective):
         """Return that of the adversaries, if there are private spaces."""
         return self._optimizers
 
-    def _found(self, batch: TensorViews, outputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the correlations that the adversaries find, after their extra steps."""
-        net, n_rows, train = self.task.net, self.adversary.rows, self.task.data.train
-        if n_rows:
-            chosen = torch.randperm(len(train), generator=self.generator)[:n_rows].to(train.device)
-            views = {name: self.task.data.views[name] for name in net.adversaries}
-            outputs = net.encode(take(views, train[chosen]))
+    def adversaries(self, rows: Tensor) -> dict[str, dict[str, float]]:
+        """Return by view what its adversary finds in some rows, and what a fresh one does."""
+        outputs, fresh = encode_rows(self.task.net, self.task.data.views, rows), self._fresh(rows, -1)
+        with torch.no_grad():
+            own = {name: net(*self._split(outputs[name])) for name, net in self.task.net.adversaries.items()}
+        return {name: {"adversary": float(value), "fresh": fresh[f"fresh/{name}"]} for name, value in own.items()}
+
+    def _encoded(self, batch: TensorViews, positions: Tensor) -> tuple[dict[str, Tensor], dict[str, Codes]]:
+        """Return what the encoders say of a batch, and the codes over which the adversaries correlate.
+
+        These are those of the batch and of further rows. Every view passes through its encoder once.
+        """
+        net, n_rows, seen = self.task.net, len(positions), dict(batch)
+        others = self.task.data.train[self._others(positions)]
+        for name in net.adversaries if len(others) else ():
+            seen[name] = torch.cat([batch[name], self.task.data.views[name].index_select(0, others)])
+        outputs = net.encode(seen)
         codes = {name: self._split(outputs[name]) for name in net.adversaries}
+        return {name: output[:n_rows] for name, output in outputs.items()}, codes
+
+    def _others(self, positions: Tensor) -> Tensor:
+        """Return positions of rows that, with those of the batch, make as many as a correlation is to be taken over.
+
+        They come from a random order of all rows, which is drawn anew when it is used up.
+        """
+        n_more = max(0, self.adversary.rows - len(positions))
+        n_asked = min(n_more + len(positions), len(self.is_in_batch))
+        if len(self.order) < n_asked:
+            order = torch.randperm(len(self.is_in_batch), generator=self.generator)
+            self.order = order.to(positions.device)
+        asked, self.order = self.order[:n_asked], self.order[n_asked:]
+        self.is_in_batch[positions] = True
+        others = asked[~self.is_in_batch[asked]][:n_more]
+        self.is_in_batch[positions] = False
+        return others
+
+    def _found(self, codes: Mapping[str, Codes]) -> dict[str, Tensor]:
+        """Return the correlations that the adversaries find, after their extra steps."""
         for _ in range(self.adversary.n_steps - 1):
-            self._climb({name: tuple(code.detach() for code in pair) for name, pair in codes.items()})
+            self._climb({name: (shared.detach(), private.detach()) for name, (shared, private) in codes.items()})
         return {
-            f"dis/{name}": net.adversaries[name](*(reversed_gradient(code) for code in pair))
+            f"dis/{name}": self.task.net.adversaries[name](*(reversed_gradient(code) for code in pair))
             for name, pair in codes.items()
         }
 
-    def _climb(self, codes: Mapping[str, tuple[Tensor, ...]]) -> None:
+    def _climb(self, codes: Mapping[str, Codes]) -> None:
         """Take one step of the adversaries alone."""
         for optimizer in self._optimizers:
             found = [self.task.net.adversaries[name](*pair) for name, pair in codes.items()]
@@ -158,7 +194,7 @@ class LyuObjective(Objective):
     def _targets(self, outputs: Mapping[str, Tensor]) -> Tensor:
         return common_targets([self._split(outputs[name])[0] for name in sorted(outputs)])
 
-    def _split(self, output: Tensor) -> tuple[Tensor, Tensor]:
+    def _split(self, output: Tensor) -> Codes:
         return output[:, : self.task.n_shared], output[:, self.task.n_shared :]
 
     def _matching(self, outputs: Mapping[str, Tensor], targets: Tensor) -> dict[str, Tensor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -12,15 +12,22 @@ import numpy as np
 from sklearn.base import clone
 
 from viewsplice._random import numpy_generator, root_seed
+from viewsplice.baselines.base import Baseline
+from viewsplice.baselines.cca import CCA
 from viewsplice.baselines.neural import NeuralBaseline
 from viewsplice.config import TrainConfig, check_number
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.training.loop import Callback, EpochEvent
+from viewsplice.views import Views, as_views
 
-B = TypeVar("B", bound=NeuralBaseline)
+B = TypeVar("B", bound=Baseline)
+N = TypeVar("N", bound=NeuralBaseline)
 
 # Drawn evenly on a logarithmic scale.
 _RATES, _DECAYS = (1e-4, 3e-3), (1e-5, 1e-2)
+_OF_TRAINING = ("learning_rate", "weight_decay")
+# From next to none to more than any variance; the literature has 1e-4, 1e-2 and 100.
+_REGULARIZATIONS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,20 +59,28 @@ def time_limit(seconds: float) -> Callback:
     return is_over
 
 
-def drawn(model: B, generator: np.random.Generator) -> tuple[B, dict[str, Any]]:
+def with_settings(model: B, settings: Mapping[str, Any]) -> B:
+    """Return an unfitted copy with the ``settings`` of a trial: rate and decay of its training, others its own."""
+    of_training = {name: settings[name] for name in _OF_TRAINING if name in settings}
+    own = {name: value for name, value in settings.items() if name not in _OF_TRAINING}
+    if of_training:
+        own["training"] = replace(model.get_params()["training"] or TrainConfig(), **of_training)
+    copied: B = clone(model).set_params(**own)
+    return copied
+
+
+def drawn(model: N, generator: np.random.Generator) -> tuple[N, dict[str, Any]]:
     """Return an unfitted copy with learning rate, decay and the method's own settings drawn at random, and these.
 
     The weights of an objective are never drawn: objectives of different weights cannot be compared.
     """
     rate, decay = (float(np.exp(generator.uniform(*np.log(bounds)))) for bounds in (_RATES, _DECAYS))
-    own = model._drawn(generator)
-    training = replace(model.training or TrainConfig(), learning_rate=rate, weight_decay=decay)
-    copied: B = clone(model).set_params(training=training, **own)
-    return copied, {"learning_rate": rate, "weight_decay": decay, **own}
+    settings = {"learning_rate": rate, "weight_decay": decay, **model._drawn(generator)}
+    return with_settings(model, settings), settings
 
 
 def tune_baseline(
-    model: B,
+    model: N,
     X: Any,
     y: Any = None,
     *,
@@ -74,7 +89,7 @@ def tune_baseline(
     groups: Any = None,
     validation: Any = 0.1,
     callbacks: Sequence[Callback] = (),
-) -> TunedBaseline[B]:
+) -> TunedBaseline[N]:
     """Return the best of some trials by the method's own objective on the validation rows, which needs no truth.
 
     Parameters
@@ -109,4 +124,33 @@ def tune_baseline(
             best, lowest = candidate, row["objective"]
     if best is None:
         raise failure
+    return TunedBaseline(best, trials)
+
+
+def tune_cca(model: CCA, X: Any, y: Any = None, *, groups: Any = None, validation: Any = 0.1) -> TunedBaseline[CCA]:
+    """Return the CCA whose regularization, of seven between 1e-4 and 100, correlates most on the validation rows.
+
+    Parameters
+    ----------
+    model
+        The CCA whose regularization is to be found.
+    X, y, groups, validation
+        As for `fit`.
+    """
+    views = Views(as_views(X, y), groups=groups)
+    best, trials, lowest = None, [], math.inf
+    for regularization in _REGULARIZATIONS:
+        settings = {"regularization": regularization}
+        started = time.monotonic()
+        candidate = with_settings(model, settings).fit(views, validation=validation)
+        rows = candidate.split_["validation"]
+        if not len(rows):
+            raise ValueError("validation holds no rows to judge by; expected some to compare settings on")
+        # Numbers beyond the rows stand for validation data that came as views of their own.
+        objective = candidate.objective(views[rows] if rows[-1] < len(views) else validation)
+        row = {"settings": settings, "objective": objective, "ended": "closed form", "epochs": 0}
+        trials.append({**row, "seconds": time.monotonic() - started})
+        if best is None or objective < lowest:
+            best, lowest = candidate, objective
+    assert best is not None
     return TunedBaseline(best, trials)

@@ -22,7 +22,6 @@ from viewsplice.experiments.results import PAPER as PAPER
 from viewsplice.experiments.results import Result as Result
 from viewsplice.experiments.results import Summary, missing_rows, paper_table
 from viewsplice.io import write_atomic, write_json
-from viewsplice.training.loop import Callback
 
 # What a part of a quick run takes, about: all are small.
 _QUICK_MINUTES = 0.05
@@ -54,17 +53,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 }
 
 
-def run_experiments(
-    name: str,
-    out: Path,
-    *,
-    seeds: Sequence[int],
-    data: Path | None,
-    quick: bool,
-    callbacks: Sequence[Callback],
-    say: Say,
-    command: str,
-) -> list[Path]:
+def run_experiments(name: str, out: Path, options: Options, *, say: Say, command: str) -> list[Path]:
     """Run one experiment into ``out``, or all, each into its folder there; return the tables and pages written.
 
     Parameters
@@ -73,10 +62,8 @@ def run_experiments(
         One of `EXPERIMENTS`, or ``"all"``.
     out
         Folder for the results. Finished parts are found there again.
-    seeds
-        One run each; none: the experiment's own, of a quick run only the first.
-    data, quick, callbacks
-        As in `Options`.
+    options
+        The user's choices. Without seeds: the experiment's own, of a quick run only the first.
     say, command
         As in `reproduce`.
     """
@@ -88,9 +75,9 @@ def run_experiments(
     files = []
     for chosen in EXPERIMENTS if name == "all" else [name]:
         own = EXPERIMENTS[chosen].seeds
-        options = Options(tuple(seeds) or tuple(own[:1] if quick else own), quick, data, tuple(callbacks))
+        seeds = tuple(options.seeds) or tuple(own[:1] if options.quick else own)
         folder = out / chosen if name == "all" else out
-        rows += reproduce(chosen, folder, options, say=say, command=command)
+        rows += reproduce(chosen, folder, replace(options, seeds=seeds), say=say, command=command)
         files += [folder / "tables.md", *sorted(folder.glob("report*.html"))]
     if name == "all":
         write_json(out / "metrics.json", rows)
@@ -108,7 +95,7 @@ def reproduce(name: str, out: Path, options: Options, *, say: Say, command: str)
         Folder: ``metrics.json``, ``tables.md``, ``run.json``, ``figures`` and ``report.html`` are written, finished
         ``parts`` kept.
     options
-        Seeds (none: the experiment's own), data and size.
+        Seeds, data, size, and whether baselines run.
     say
         Told what is being done and how long it will take.
     command
@@ -139,6 +126,7 @@ def _record(parts: Sequence[Part], done: Done, options: Options, command: str) -
         "command": command,
         "seeds": list(options.seeds),
         "quick": options.quick,
+        "baselines": options.baselines,
         "threads": torch.get_num_threads(),
         "versions": {
             "viewsplice": version("viewsplice"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from viewsplice._types import Array
-from viewsplice.plotting import latent_scatter, to_png
+from viewsplice.plotting import ColorKind, latent_scatter, to_png
 
 _MOST_BYTES = 200_000
 _RESOLUTIONS = (110, 95, 80, 65, 50)
@@ -25,13 +26,54 @@ def panels(n_rows: int, n_columns: int, *, size: tuple[float, float] = (3.4, 3.0
     return [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n_rows * n_columns)]
 
 
-def show_space(ax: Axes, latents: Array, color: Array, *, label: str, color_label: str) -> None:
-    """Draw a latent space by a variable, or say that it has no dimensions."""
-    if latents.shape[1]:
-        latent_scatter(latents, color=color, label=label, color_label=color_label, ax=ax)
+@dataclass(frozen=True, eq=False)
+class Space:
+    """A latent space to be drawn.
+
+    Attributes
+    ----------
+    latents
+        (n, width); of width 0 where there is nothing to draw.
+    color, color_label, kind
+        As in `latent_scatter`.
+    label
+        What stands above it.
+    absent
+        What is said where there is nothing to draw.
+    """
+
+    latents: Array
+    color: Array
+    color_label: str
+    label: str = ""
+    kind: ColorKind | None = None
+    absent: str = "no dimension was found"
+
+
+def show_space(ax: Axes, space: Space) -> None:
+    """Draw a latent space by a variable, or say why there is none."""
+    if space.latents.shape[1]:
+        latent_scatter(
+            space.latents, color=space.color, label=space.label, color_label=space.color_label, kind=space.kind, ax=ax
+        )
         return
-    ax.text(0.5, 0.5, "no dimension was found", ha="center", transform=ax.transAxes)
-    ax.set(xticks=[], yticks=[], title=label)
+    show_text(ax, space.absent, title=space.label)
+
+
+def show_text(ax: Axes, text: str, *, title: str) -> None:
+    """Write in a panel in which there is nothing to draw."""
+    ax.text(0.5, 0.5, text, ha="center", transform=ax.transAxes)
+    ax.set(xticks=[], yticks=[], title=title)
+
+
+def show_spaces(columns: Sequence[Sequence[Space]], *, size: tuple[float, float]) -> Axes:
+    """Draw spaces side by side, one column for each sequence; return the first axes."""
+    n_rows = max(len(column) for column in columns)
+    axes = panels(n_rows, len(columns), size=size)
+    for number, column in enumerate(columns):
+        for row, space in enumerate(column):
+            show_space(axes[row * len(columns) + number], space)
+    return axes[0]
 
 
 def show_images(ax: Axes, images: Sequence[Array] | Array, *, n_columns: int, title: str = "") -> Axes:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from viewsplice._types import Array
+from viewsplice._types import Array, Latents
+from viewsplice.baselines import DeepCCA
+from viewsplice.baselines.linear import LinearBaseline
 from viewsplice.config import TrainConfig
 from viewsplice.datasets import MultiViewData
 from viewsplice.estimator import SPLICE
@@ -21,7 +23,7 @@ from viewsplice.training.loop import Callback
 MODEL, FIT = "model.splice", "fit.json"
 # What `--quick` trains with: enough to fill every table and figure, too little to trust any.
 QUICK = TrainConfig(scout_epochs=4, epochs=4, regression_epochs=2, batch_size=64)
-_NOMINAL_ROWS = 10_000
+NOMINAL_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,37 @@ class Options:
         Where the data are; None: the environment variable VIEWSPLICE_DATA says it.
     callbacks
         Told of every epoch of every fit.
+    baselines
+        Whether the methods that the paper compares with run, too.
     """
 
     seeds: Sequence[int]
     quick: bool = False
     data: Path | None = None
     callbacks: Sequence[Callback] = ()
+    baselines: bool = False
+
+
+class Model(Protocol):
+    """What is judged: a fit of SPLICE, or of a baseline behind the same contract."""
+
+    @property
+    def n_shared_(self) -> Mapping[str, int]:
+        """Width of each shared space."""
+        ...
+
+    @property
+    def n_private_(self) -> Mapping[str, int]:
+        """Width of each private space."""
+        ...
+
+    def transform(self, X: Any, y: Any = None) -> Latents[Array]:
+        """Return the latents that the given views determine."""
+        ...
+
+    def reconstruct(self, X: Any, y: Any = None) -> dict[str, Array]:
+        """Return every view rebuilt."""
+        ...
 
 
 def fit_part(
@@ -93,7 +120,7 @@ def fit_settings(data_settings: Mapping[str, Any], params: Mapping[str, Any]) ->
         params.get("networks"),
         params.get("training"),
         params.get("geometry", "default"),
-        n_rows=_NOMINAL_ROWS,
+        n_rows=NOMINAL_ROWS,
         widths={},
         n_features=data_settings.get("n_features", 0),
     )
@@ -109,14 +136,22 @@ def load_fit(folder: Path) -> SPLICE:
     return SPLICE.load(folder / MODEL)
 
 
-def stand_beside(model: SPLICE, test: MultiViewData, latents: Mapping[str, Array]) -> dict[str, Any]:
-    """Return what stands beside every score: reconstruction R² by view, and spread and dimension of each space."""
-    rebuilt = model.reconstruct(test.views)
+def has_decoders(model: Model) -> bool:
+    """Tell whether a method rebuilds views itself: for some, `reconstruct` is least squares added afterwards."""
+    return not isinstance(model, LinearBaseline | DeepCCA)
+
+
+def stand_beside(model: Model, test: MultiViewData, latents: Mapping[str, Array]) -> dict[str, Any]:
+    """Return what stands beside every score: reconstruction R² by view, and spread and dimension of each space.
+
+    Without decoders there is no reconstruction R².
+    """
+    rebuilt = model.reconstruct(test.views) if has_decoders(model) else {}
     used = {name: z for name, z in latents.items() if z.shape[1]}
     return {
         "rows": len(test),
         "widths": {**model.n_shared_, **model.n_private_},
-        "reconstruction_r2": {name: reconstruction_r2(x, rebuilt[name]) for name, x in test.views.arrays.items()},
+        "reconstruction_r2": {name: reconstruction_r2(test.views[name], x_hat) for name, x_hat in rebuilt.items()},
         "effective_dimension": {name: effective_dimension_of(z) for name, z in used.items()},
         "spread": {name: latent_spread(z) for name, z in used.items()},
         "collapsed": [name for name, z in used.items() if is_collapsed(z)],

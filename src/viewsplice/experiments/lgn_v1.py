@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from viewsplice.datasets import MultiViewData, lgn_v1
+from viewsplice.experiments.contest import Contest
 from viewsplice.experiments.curves import curve_parts, curves_table, draw_curves, read_curves
 from viewsplice.experiments.drawing import save
 from viewsplice.experiments.fits import Options, fit_part, load_fit
 from viewsplice.experiments.lgn_v1_figures import draw
+from viewsplice.experiments.lgn_v1_rivals import FACTORS, lgn_contest, rival_parts, rival_summary
 from viewsplice.experiments.pages import Shown
 from viewsplice.experiments.parts import Done, Part, hash_of, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
@@ -24,14 +26,6 @@ NOISES: tuple[tuple[float, float], ...] = ((0.1, 6.0), (0.2, 6.0), (0.4, 6.0), (
 _N_TRIALS, _N_QUICK, _N_SCAN = 18_900, 500, 6_000
 _N_NULL, _N_NULL_QUICK = 20, 1
 _WIDTHS, _WIDTHS_QUICK = (1, 2, 3, 4, 6), (1, 2)
-_METRICS = {
-    "r2_x_AB": "lgn->v1: x",
-    "r2_y_AB": "lgn->v1: y",
-    "r2_x_BA": "v1->lgn: x",
-    "r2_y_BA": "v1->lgn: y",
-    "r2_private_A": "lgn: lgn/position",
-    "r2_private_B": "v1: v1/position",
-}
 _STEP1 = {"n_shared": 2, "n_private": 1, "geometry": None}
 
 
@@ -53,7 +47,14 @@ def parts(options: Options) -> list[Part]:
         minutes=0.7,
     )
     shown = {"figures": 1, "seed": first, "quick": options.quick, "fits": {p.name: p.folder for p in found}}
-    return [*found, Part("figures", shown, partial(_draw, options), 1.0)]
+    others = rival_parts(_contest(options), found) if options.baselines else []
+    return [*found, Part("figures", shown, partial(_draw, options), 1.0), *others]
+
+
+def _contest(options: Options) -> Contest:
+    return lgn_contest(
+        options, partial(_data, _trials(options), 0.0, 6.0), partial(_settings, options), _n_null(options)
+    )
 
 
 def shown(options: Options) -> list[Shown]:
@@ -92,6 +93,14 @@ def _data(n_trials: int, noise: float, ratio: float, seed: int) -> MultiViewData
     return lgn_v1(n_trials, noise=noise, private_to_shared=ratio, random_state=seed)
 
 
+def _settings(options: Options, seed: int, noise: float = 0.0, ratio: float = 6.0) -> dict[str, Any]:
+    return {"data": "lgn_v1", "n_trials": _trials(options), "noise": noise, "ratio": ratio, "seed": seed}
+
+
+def _n_null(options: Options) -> int:
+    return _N_NULL_QUICK if options.quick else _N_NULL
+
+
 def _pair(
     seed: int,
     name: str,
@@ -103,14 +112,13 @@ def _pair(
 ) -> list[Part]:
     """Return the part that fits and the part that judges the fit. Widths are found unless ``params`` gives them."""
     load = partial(_data, _trials(options), noise, ratio, seed)
-    settings = {"data": "lgn_v1", "n_trials": _trials(options), "noise": noise, "ratio": ratio, "seed": seed}
+    settings = _settings(options, seed, noise, ratio)
     found = {"n_shared": 2, "n_private": 1} if options.quick else {}  # a few hundred trials do not show them
     chosen = {"random_state": seed, **found, **(params or {})}
     fit = fit_part(f"seed {seed}: {name}", load, settings, chosen, options, minutes=2.5 if params is None else 1.2)
 
     def work(folder: Path, done: Done) -> None:
-        n_null = _N_NULL_QUICK if options.quick else _N_NULL
-        write_values(folder, judge(load_fit(done[fit.name]), load(), n_null=n_null))
+        write_values(folder, judge(load_fit(done[fit.name]), load(), n_null=_n_null(options)))
 
     return [fit, Part(f"{fit.name}, judged", {"judge": 1, "fit": fit.settings}, work, 0.7)]
 
@@ -126,12 +134,14 @@ def summarize(done: Done, options: Options) -> Summary:
         _leaks_table(done, options.seeds),
         _widths_table(done, options.seeds),
     ]
-    return Summary(results, [*tables, curves_table(read_curves(done, _widths(options)))])
+    tables.append(curves_table(read_curves(done, _widths(options))))
+    others = rival_summary(_contest(options), done, results) if options.baselines else Summary([])
+    return Summary([*results, *others.results], [*tables, *others.tables])
 
 
 def _results(done: Done, fit: str, method: str, seed: int) -> list[Result]:
     values = read_values(done[f"{fit}, judged"])
-    named = {metric: values["linear_r2"].get(key, 0.0) for metric, key in _METRICS.items()}
+    named = {metric: values["linear_r2"].get(key, 0.0) for metric, key in FACTORS.items()}
     named |= {f"r2_{view}": values["reconstruction_r2"][name] for view, name in (("A", "lgn"), ("B", "v1"))}
     code = hash_of(done[fit])
     return [Result(NAME, method, metric, value, seed, values["rows"], code) for metric, value in named.items()]
@@ -145,13 +155,13 @@ def _factors_table(done: Done, seeds: Sequence[int]) -> Table:
     rows = []
     for name in _names():
         values = [read_values(done[f"seed {seed}: {name}, judged"]) for seed in seeds]
-        cells = [spread([v["linear_r2"].get(key, 0.0) for v in values]) for key in _METRICS.values()]
+        cells = [spread([v["linear_r2"].get(key, 0.0) for v in values]) for key in FACTORS.values()]
         rebuilt = spread([min(v["reconstruction_r2"].values()) for v in values])
         rows.append([name, *cells, rebuilt])
     note = (
         f"Test rows, mean ± SD over seeds {', '.join(map(str, seeds))}. Widths are found; Step 1 only is given 2; 1, 1."
     )
-    heads = ["fit", *(key.replace("/", " ") for key in _METRICS.values()), "lowest reconstruction R²"]
+    heads = ["fit", *(key.replace("/", " ") for key in FACTORS.values()), "lowest reconstruction R²"]
     return Table("Linear R² of the true factors", heads, rows, note)
 
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from viewsplice._types import Array
 from viewsplice.datasets import MultiViewData
 from viewsplice.estimator import SPLICE
-from viewsplice.experiments.drawing import panels, save, show_space
+from viewsplice.experiments.drawing import Space, panels, save, show_space
 from viewsplice.plotting import reconstruction_plot
 
 _N_SHOWN = 3000
@@ -70,7 +70,7 @@ def _sheets(step1: SPLICE, full: SPLICE, test: MultiViewData, path: Path, quick:
         for column, (space, factor) in enumerate((space, factor) for space in _SHARED for factor in ("x", "y")):
             label = f"{name}: {space}"
             ax = axes[4 * row + column]
-            show_space(ax, latents[space], test.shared[factor], label=label, color_label=f"{factor} (pixels)")
+            show_space(ax, Space(latents[space], test.shared[factor], f"{factor} (pixels)", label))
     save(axes[0], path, quick=quick, title="The shared sheet before and after geometry, test rows")
 
 
@@ -108,7 +108,7 @@ def _private(full: SPLICE, test: MultiViewData, path: Path, quick: bool) -> None
     latents = full.transform(test.views).private
     for ax, view in zip(axes, test.views.names, strict=True):
         color = test.private[view]["position"]
-        show_space(ax, latents[view], color, label=f"private space of {view}", color_label="true position")
+        show_space(ax, Space(latents[view], color, "true position", f"private space of {view}"))
     save(axes[0], path, quick=quick, title="Private spaces against the true position, test rows")
 
 
@@ -119,7 +119,7 @@ def _leaks(full: SPLICE, test: MultiViewData, path: Path, quick: bool) -> None:
     pairs += [(view, factor) for view in test.views.names for factor in ("x", "y")]
     factors = test.factors()
     for ax, (space, factor) in zip(axes, pairs, strict=True):
-        show_space(ax, latents[space], factors[factor], label=f"space {space}", color_label=factor)
+        show_space(ax, Space(latents[space], factors[factor], factor, f"space {space}"))
     save(axes[0], path, quick=quick, title="Leaks would show as structure here: each space by what it should not tell")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,16 @@ from viewsplice.baselines import RRR
 from viewsplice.counts import square_root
 from viewsplice.datasets import MultiViewData, steinmetz, v1_v2
 from viewsplice.estimator import SPLICE
+from viewsplice.experiments.contest import Contest, contest_parts, entries
 from viewsplice.experiments.curves import curve_parts, curves_table, draw_curves, read_curves
 from viewsplice.experiments.drawing import save
 from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
 from viewsplice.experiments.neural_figures import draw_latents, draw_prediction
-from viewsplice.experiments.nulls import decoding_null, pairing_null
+from viewsplice.experiments.neural_rivals import METRIC, recording_contest, rival_summary, told, trials_of
+from viewsplice.experiments.nulls import decoding_null
 from viewsplice.experiments.pages import Shown
 from viewsplice.experiments.parts import Done, Part, hash_of, read_arrays, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
-from viewsplice.metrics import reconstruction_r2
 
 NAME = "neural"
 SEEDS = (0, 1, 2)
@@ -76,7 +76,33 @@ def parts(options: Options) -> list[Part]:
                 ridge=None,
             )
     shown = {"figures": 1, "quick": options.quick, "fits": {part.name: part.folder for part in found}}
-    return [*found, Part("figures", shown, partial(_draw, options), 0.5)]
+    figures = Part("figures", shown, partial(_draw, options), 0.5)
+    return [*found, figures, *(_rival_parts(options, found) if options.baselines else [])]
+
+
+def _contests(options: Options) -> dict[str, Contest]:
+    """Return what CCA is to do, by recording."""
+    return {
+        recording.name: recording_contest(
+            recording.name,
+            options,
+            partial(_data, recording.loader, options.data, options.quick),
+            partial(_settings, recording, options=options),
+            _n_shuffles(options),
+        )
+        for recording in RECORDINGS
+    }
+
+
+def _rival_parts(options: Options, fits: Sequence[Part]) -> list[Part]:
+    contests = _contests(options)
+    found = [part for contest in contests.values() for part in contest_parts(contest)]
+    shown = {"figures": 1, "quick": options.quick, "fits": {part.name: part.folder for part in (*fits, *found)}}
+    return [*found, Part("baselines: figures", shown, partial(_draw_rivals, options), 0.5)]
+
+
+def _n_shuffles(options: Options) -> int:
+    return _N_SHUFFLES_QUICK if options.quick else _N_SHUFFLES
 
 
 def shown(options: Options) -> list[Shown]:
@@ -113,7 +139,7 @@ def _data(loader: str, data: Path | None, quick: bool, seed: int) -> MultiViewDa
 
 def _first_trials(data: MultiViewData, n_trials: int) -> MultiViewData:
     """Return the rows of a few trials of every part."""
-    trial = _trials(data)
+    trial = trials_of(data)
     kept = []
     for part, share in (("train", 0.6), ("validation", 0.2), ("test", 0.2)):
         trials = np.unique(trial[data.split[part]])[: max(2, round(share * n_trials))]
@@ -128,7 +154,7 @@ def _pair(recording: Recording, seed: int, options: Options) -> list[Part]:
     name = f"{recording.name}: seed {seed}"
     params = {"random_state": seed}
     fit = fit_part(name, load, _settings(recording, seed, options), params, options, minutes=0.6)
-    n_shuffles = _N_SHUFFLES_QUICK if options.quick else _N_SHUFFLES
+    n_shuffles = _n_shuffles(options)
 
     def work(folder: Path, done: Done) -> None:
         write_values(folder, *judge(load_fit(done[fit.name]), load(), recording.covariates, n_shuffles, seed))
@@ -141,17 +167,14 @@ def judge(
 ) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return what the areas tell of each other and what the latents tell of covariates, on test trials."""
     train, test = data.rows("train"), data.rows("test")
-    trials = _trials(train), _trials(test)
+    trials = trials_of(train), trials_of(test)
     generator = np.random.default_rng(seed)
     views, validation = data.training()
     linear = RRR(ridge="auto", random_state=seed).fit(views, validation=validation)
-    told: dict[str, Any] = {}
-    for name, fitted in (("SPLICE", model), ("RRR", linear)):
-        for a, b in permutations(test.views.names, 2):
-            guess, truth = fitted.predict(b, {a: test.views[a]}), test.views[b]
-            score = partial(_prediction_r2, truth, guess)
-            found = pairing_null(score, trials[1], n_shuffles=n_shuffles, generator=generator)
-            told[f"{name}: {a}->{b}"] = asdict(found)
+    prediction: dict[str, Any] = {}
+    for method, fitted in (("SPLICE", model), ("RRR", linear)):
+        seen = told(fitted, test, n_shuffles, generator)
+        prediction |= {f"{method}: {arrow}": found for arrow, found in seen.items()}
     before, after = model.transform(train.views).spaces(), model.transform(test.views).spaces()
     decoded = {}
     for space, z in before.items():
@@ -160,19 +183,10 @@ def judge(
             pair = (z, after[space])
             found = decoding_null(pair, y, trials, n_shuffles=n_shuffles, generator=generator)
             decoded[f"{space}: {name}"] = asdict(found)
-    values = {"prediction": told, "decoding": decoded, "ranks": linear.n_shared_, "notes": model.notes_}
+    values = {"prediction": prediction, "decoding": decoded, "ranks": linear.n_shared_, "notes": model.notes_}
     arrays = {f"space/{space}": z for space, z in after.items() if z.shape[1]}
     arrays |= {f"covariate/{name}": test.covariates[name] for name in covariates}
     return {**values, **stand_beside(model, test, after)}, arrays
-
-
-def _trials(data: MultiViewData) -> Array:
-    assert data.groups is not None
-    return data.groups
-
-
-def _prediction_r2(truth: Array, guess: Array, order: Array) -> float:
-    return reconstruction_r2(truth, guess[order])
 
 
 def _draw(options: Options, folder: Path, done: Done) -> None:
@@ -191,6 +205,19 @@ def _draw(options: Options, folder: Path, done: Done) -> None:
             save(draw_curves(curves), folder / f"{slug}_dimensions.png", quick=options.quick, title=title)
 
 
+def _draw_rivals(options: Options, folder: Path, done: Done) -> None:
+    for recording, contest in zip(RECORDINGS, _contests(options).values(), strict=True):
+        fits = entries(contest, done)
+        merged = []
+        for number, seed in enumerate(contest.seeds):
+            seen = dict(read_values(done[f"{recording.name}: seed {seed}, judged"])["prediction"])
+            for method, values in fits.items():
+                seen |= {f"{method}: {arrow}": v for arrow, v in values[number]["prediction"].items()}
+            merged.append(seen)
+        path = folder / f"baselines_{recording.loader.replace(' ', '_')}_prediction.png"
+        save(draw_prediction(merged), path, quick=options.quick, title=f"{recording.name}: test trials")
+
+
 def summarize(done: Done, options: Options) -> Summary:
     """Return prediction R² as rows, and tables that answer the questions, negative answers too."""
     results: list[Result] = []
@@ -202,7 +229,8 @@ def summarize(done: Done, options: Options) -> Summary:
             curves = read_curves(done, _widths(options), f"{recording.name}: ")
             tables.append(curves_table(curves, f"{recording.name}: shared dimensions needed"))
         tables.append(_decoding_table(done, recording, options.seeds))
-    return Summary(results, tables)
+    others = rival_summary(_contests(options), done, results) if options.baselines else Summary([])
+    return Summary([*results, *others.results], [*tables, *others.tables])
 
 
 def _results(done: Done, recording: Recording, seed: int) -> list[Result]:
@@ -212,7 +240,7 @@ def _results(done: Done, recording: Recording, seed: int) -> list[Result]:
     rows = []
     for key, found in values["prediction"].items():
         method, arrow = key.split(": ")
-        metric = f"prediction_r2 {recording.name} {arrow}"
+        metric = f"{METRIC} {recording.name} {arrow}"
         rows.append(Result(NAME, method.lower(), metric, found["score"], seed, values["rows"], code))
     return rows
 

@@ -18,15 +18,15 @@ _MOST_VARIABLES = 3
 
 def draw_prediction(found: Sequence[Mapping[str, Any]]) -> Axes:
     """Draw the R² of prediction of every seed, by method and arrow, beside the null; return the axes."""
-    ax = panels(1, 1, size=(6.5, 3.2))[0]
     keys = list(found[0])
+    ax = panels(1, 1, size=(max(6.5, 1.25 * len(keys)), 3.2))[0]
     for place, key in enumerate(keys):
         scores = [values[key]["score"] for values in found]
         limits = [values[key]["null_q95"] for values in found]
         ax.bar(place, np.mean(scores), color=PALETTE[0 if key.startswith("SPLICE") else 1], alpha=0.8)
         ax.plot([place] * len(scores), scores, "o", color="black", markersize=4)
         ax.plot([place - 0.4, place + 0.4], [np.mean(limits)] * 2, "--", color="black", linewidth=1)
-    ax.set_xticks(range(len(keys)), [key.replace(": ", "\n") for key in keys], fontsize="small")
+    ax.set_xticks(range(len(keys)), [key.replace(": ", "\n").replace("->", "\n-> ") for key in keys], fontsize="small")
     ax.axhline(0, color="black", linewidth=0.5)
     ax.set_ylabel("R² of prediction")
     ax.set_title("dots: seeds; dashed: 95 % of shuffled trials", fontsize="small")

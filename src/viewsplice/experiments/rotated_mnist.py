@@ -13,12 +13,13 @@ from viewsplice._types import Array
 from viewsplice.config import GeometryConfig
 from viewsplice.datasets import MultiViewData, rotated_mnist
 from viewsplice.datasets.rotation import rotate_images
-from viewsplice.estimator import SPLICE
-from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
+from viewsplice.experiments.contest import FULL, STEP1, Contest
+from viewsplice.experiments.fits import Model, Options, fit_part, load_fit, stand_beside
 from viewsplice.experiments.pages import Shown
 from viewsplice.experiments.parts import Done, Part, hash_of, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, p_values, spread
 from viewsplice.experiments.rotated_mnist_figures import FACTORS, WIDTHS, draw, factor_name, width_name
+from viewsplice.experiments.rotated_mnist_rivals import mnist_contest, rival_parts, rival_summary
 from viewsplice.metrics import (
     align_angles,
     angle_shifts,
@@ -37,9 +38,9 @@ from viewsplice.recipes.settings import auto_geometry
 
 NAME = "rotated-mnist"
 SEEDS = (0, 1, 2, 3, 4)
-FULL, STEP1, CONV = "both steps", "Step 1 only", "convolutional"
+CONV = "convolutional"
 GRID = np.arange(0, 360, 3)
-_N_QUICK = 700
+_N_QUICK = 840
 _N_ANCHORS, _N_PROJECTED, _N_REAL = 10, 500, 5_000
 _LAMBDA = auto_geometry(50_000, {}).lambda_geo
 _PARAMS: dict[str, Any] = {"n_shared": 30, "n_private": (0, 2)}
@@ -63,7 +64,12 @@ def parts(options: Options) -> list[Part]:
     fits = {part.name: part.folder for part in found}
     found.append(Part("projections", {"projections": 1, "fits": fits}, partial(_project, options), 1))
     shown = {"figures": 1, "quick": options.quick, "fits": fits}
-    return [*found, Part("figures", shown, partial(_draw, options), 1.5)]
+    others = rival_parts(_contest(options), found) if options.baselines else []
+    return [*found, Part("figures", shown, partial(_draw, options), 1.5), *others]
+
+
+def _contest(options: Options) -> Contest:
+    return mnist_contest(options, partial(_load, options), partial(_settings, options), judge, _PARAMS)
 
 
 def shown(options: Options) -> list[Shown]:
@@ -77,14 +83,17 @@ def _data(n_samples: int | None, data: Path | None, seed: int) -> MultiViewData:
     return rotated_mnist(n_samples, data=data, random_state=seed)
 
 
+def _settings(options: Options, seed: int) -> dict[str, Any]:
+    return {"data": "rotated_mnist", "n_samples": _N_QUICK if options.quick else 70_000, "seed": seed}
+
+
 def _load(options: Options, seed: int) -> MultiViewData:
     return _data(_N_QUICK if options.quick else None, options.data, seed)
 
 
 def _pair(seed: int, name: str, params: dict[str, Any], options: Options, *, minutes: float) -> list[Part]:
     """Return the part that fits and the part that judges the fit."""
-    settings = {"data": "rotated_mnist", "n_samples": _N_QUICK if options.quick else 70_000, "seed": seed}
-    load = partial(_load, options, seed)
+    settings, load = _settings(options, seed), partial(_load, options, seed)
     fit = fit_part(f"seed {seed}: {name}", load, settings, {**params, "random_state": seed}, options, minutes=minutes)
 
     def work(folder: Path, done: Done) -> None:
@@ -93,33 +102,45 @@ def _pair(seed: int, name: str, params: dict[str, Any], options: Options, *, min
     return [fit, Part(f"{fit.name}, judged", {"judge": 1, "fit": fit.settings}, work, 0.8)]
 
 
-def judge(model: SPLICE, data: MultiViewData) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the figures of a fit on test digits, and arrays for pictures: probes learn from training digits."""
+def judge(model: Model, data: MultiViewData) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the figures of a fit on test digits, and arrays for pictures: probes learn from training digits.
+
+    Figures of the private space are left out where there is none, or where it has collapsed.
+    """
     train, test = data.rows("train"), data.rows("test")
     before, after = model.transform(train.views).spaces(), model.transform(test.views).spaces()
-    turned = [model.transform({"B": rotate_images(test.views["A"], float(angle))}).private["B"] for angle in GRID]
-    curves = np.stack(turned, axis=1)  # (digits, angles, dimensions)
-    shifts = angle_shifts(curves)
-    corrected = align_angles(test.private["B"]["angle"], shifts)
     digits, truth = train.shared["digit"], test.shared["digit"]
     angles = [circular_columns(part.private["B"]["angle"]) for part in (train, test)]
-    z = after["B"]
     values = {
-        "angle_variance": variance_explained_by_angle(z, corrected),
         "digit_accuracy": {
             space: linear_svc_accuracy(before[space], digits, after[space], truth) for space in ("B->A", "A->B")
         },
-        "digit_from_private": knn_accuracy(before["B"], digits, z, truth),
         "digit_by_chance": chance_accuracy(digits, truth),
         "angle_from_shared": {
             space: float(knn_r2(before[space], angles[0], after[space], angles[1]).mean()) for space in ("B->A", "A->B")
         },
-        "ring_ratio": ring_ratio(z),
-        "private_spectrum": covariance_spectrum(z),
         **stand_beside(model, test, after),
     }
-    arrays = {"private": z, "angle": test.private["B"]["angle"], "corrected": corrected, "digit": truth}
-    return values, {**arrays, "curves": curves[:40], "shifts": shifts[:40]}
+    arrays = {"private": after["B"], "angle": test.private["B"]["angle"], "digit": truth}
+    if not after["B"].shape[1] or "B" in values["collapsed"]:
+        return values, arrays
+    values["digit_from_private"] = knn_accuracy(before["B"], digits, after["B"], truth)
+    more = _judge_angle(model, test, after["B"])
+    return {**values, **more[0]}, {**arrays, **more[1]}
+
+
+def _judge_angle(model: Model, test: MultiViewData, z: Array) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the figures and arrays of a private space that has dimensions."""
+    turned = [model.transform({"B": rotate_images(test.views["A"], float(angle))}).private["B"] for angle in GRID]
+    curves = np.stack(turned, axis=1)  # (digits, angles, dimensions)
+    shifts = angle_shifts(curves)
+    corrected = align_angles(test.private["B"]["angle"], shifts)
+    values = {
+        "angle_variance": variance_explained_by_angle(z, corrected),
+        "ring_ratio": ring_ratio(z),
+        "private_spectrum": covariance_spectrum(z),
+    }
+    return values, {"corrected": corrected, "curves": curves[:40], "shifts": shifts[:40]}
 
 
 def _project(options: Options, folder: Path, done: Done) -> None:
@@ -174,11 +195,15 @@ def summarize(done: Done, options: Options) -> Summary:
         _widths_table(done, first),
         _projections_table(done),
     ]
-    return Summary(results, tables)
+    others = rival_summary(_contest(options), done, results) if options.baselines else Summary([])
+    return Summary([*results, *others.results], [*tables, *others.tables])
 
 
 def _judged(done: Done, seed: int, name: str) -> dict[str, Any]:
-    return read_values(done[f"seed {seed}: {name}, judged"])
+    values = read_values(done[f"seed {seed}: {name}, judged"])
+    if "angle_variance" not in values:
+        raise ValueError(f"seed {seed}, {name}: the private space of SPLICE has collapsed; expected the ring of angles")
+    return values
 
 
 def _results(done: Done, seed: int, name: str, method: str, metrics: Sequence[str], suffix: str = "") -> list[Result]:

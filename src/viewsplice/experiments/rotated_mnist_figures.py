@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.manifold import TSNE
 
 from viewsplice._types import Array
+from viewsplice.baselines.shared_private import SharedPrivateBaseline
 from viewsplice.datasets import MultiViewData
 from viewsplice.estimator import SPLICE
 from viewsplice.experiments.drawing import panels, save, show_images
@@ -19,7 +20,7 @@ from viewsplice.plotting.canvas import PALETTE
 FACTORS = (0.1, 1.0, 10.0)
 WIDTHS = (2, 3, 5, 7, 10)
 _N_EMBEDDED = 2_000
-_N_COMPOSED = 8
+N_COMPOSED = 8
 
 
 def factor_name(factor: float) -> str:
@@ -119,10 +120,16 @@ def _shared(model: SPLICE, test: MultiViewData, values: Mapping[str, object], pa
 
 
 def _composed(model: SPLICE, test: MultiViewData, path: Path, quick: bool) -> None:
-    """One digit per row, one angle per column: identity from the row's digit, angle from the column's."""
+    axes = panels(1, 1, size=(5.2, 5.4))
+    show_images(axes[0], composed(model, test), n_columns=N_COMPOSED + 1)
+    save(axes[0], path, quick=quick, title="Identity of the left column, angle of the top row, test digits")
+
+
+def composed(model: SPLICE | SharedPrivateBaseline, test: MultiViewData) -> Array:
+    """Return images, nine in a row: angles in the top row, identities in the left column, both composed in the rest."""
     digits = test.shared["digit"]
-    identities = [int(np.flatnonzero(digits == d)[0]) for d in range(10) if (digits == d).any()][:_N_COMPOSED]
-    angles = np.argsort(test.private["B"]["angle"])[np.linspace(0, len(test) - 1, _N_COMPOSED).astype(int)]
+    identities = [int(np.flatnonzero(digits == d)[0]) for d in range(10) if (digits == d).any()][:N_COMPOSED]
+    angles = np.argsort(test.private["B"]["angle"])[np.linspace(0, len(test) - 1, N_COMPOSED).astype(int)]
     shared, private = np.repeat(identities, len(angles)), np.tile(angles, len(identities))
     made = model.recombine(test.views, shared=shared, private=private)["B"].reshape(
         len(identities), len(angles), 28, 28
@@ -130,9 +137,7 @@ def _composed(model: SPLICE, test: MultiViewData, path: Path, quick: bool) -> No
     grid: list[Array] = [np.zeros((28, 28)), *test.views["B"][angles]]
     for identity, row in zip(identities, made, strict=True):
         grid += [test.views["A"][identity], *row]
-    axes = panels(1, 1, size=(5.2, 5.4))
-    show_images(axes[0], np.clip(grid, 0, 1), n_columns=len(angles) + 1)
-    save(axes[0], path, quick=quick, title="Identity of the left column, angle of the top row, test digits")
+    return np.clip(grid, 0, 1)
 
 
 def _on_manifold(projections: Path, path: Path, quick: bool) -> None:

@@ -12,11 +12,13 @@ import numpy as np
 from viewsplice._types import Array
 from viewsplice.datasets import MultiViewData, rotated_sprites
 from viewsplice.estimator import SPLICE
+from viewsplice.experiments.contest import FULL, STEP1, Contest
 from viewsplice.experiments.drawing import panels, save, show_images
-from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
+from viewsplice.experiments.fits import Model, Options, fit_part, load_fit, stand_beside
 from viewsplice.experiments.pages import Shown
 from viewsplice.experiments.parts import Done, Part, hash_of, read_arrays, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
+from viewsplice.experiments.sprites_rivals import rival_parts, rival_summary, sprites_contest
 from viewsplice.metrics import (
     ring_ratio,
     sd_explained_by_angle,
@@ -28,7 +30,6 @@ from viewsplice.plotting import latent_scatter, reconstruction_plot
 
 NAME = "sprites"
 SEEDS = (0, 1, 2)
-FULL, STEP1 = "both steps", "Step 1 only"
 _N_FEATURES = 64 * 64 * 3
 _SIZES = {"n_train": 20_000, "n_validation": 5_000, "n_test": 5_000}
 _SIZES_QUICK = {"n_train": 400, "n_validation": 100, "n_test": 200}
@@ -51,7 +52,15 @@ def parts(options: Options) -> list[Part]:
         found += _pair(seed, FULL, params, options, minutes=30)
         found += _pair(seed, STEP1, {**params, "geometry": None}, options, minutes=15)
     shown = {"figures": 1, "quick": options.quick, "fits": {part.name: part.folder for part in found}}
-    return [*found, Part("figures", shown, partial(_draw, options), 1)]
+    others = rival_parts(_contest(options), found) if options.baselines else []
+    return [*found, Part("figures", shown, partial(_draw, options), 1), *others]
+
+
+def _contest(options: Options) -> Contest:
+    params = _PARAMS_QUICK if options.quick else _PARAMS
+    return sprites_contest(
+        options, partial(_data, options.quick, options.data), partial(_settings, options), judge, params
+    )
 
 
 def shown(options: Options) -> list[Shown]:
@@ -65,11 +74,14 @@ def _data(quick: bool, data: Path | None, seed: int) -> MultiViewData:
     return rotated_sprites(*(_SIZES_QUICK if quick else _SIZES).values(), data=data, random_state=seed)
 
 
+def _settings(options: Options, seed: int) -> dict[str, Any]:
+    sizes = _SIZES_QUICK if options.quick else _SIZES
+    return {"data": "rotated_sprites", "seed": seed, "n_features": _N_FEATURES, **sizes}
+
+
 def _pair(seed: int, name: str, params: dict[str, Any], options: Options, *, minutes: float) -> list[Part]:
     """Return the part that fits and the part that judges the fit."""
-    sizes = _SIZES_QUICK if options.quick else _SIZES
-    settings = {"data": "rotated_sprites", "seed": seed, "n_features": _N_FEATURES, **sizes}
-    load = partial(_data, options.quick, options.data, seed)
+    settings, load = _settings(options, seed), partial(_data, options.quick, options.data, seed)
     fit = fit_part(f"seed {seed}: {name}", load, settings, {**params, "random_state": seed}, options, minutes=minutes)
 
     def work(folder: Path, done: Done) -> None:
@@ -78,21 +90,27 @@ def _pair(seed: int, name: str, params: dict[str, Any], options: Options, *, min
     return [fit, Part(f"{fit.name}, judged", {"judge": 1, "fit": fit.settings}, work, 1)]
 
 
-def judge(model: SPLICE, data: MultiViewData) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the figures of a fit on pairs of new characters, and arrays for pictures."""
+def judge(model: Model, data: MultiViewData) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the figures of a fit on pairs of new characters, and arrays for pictures.
+
+    Figures of a space that has collapsed are left out.
+    """
     test = data.rows("test")
     latents = model.transform(test.views).spaces()
     identity = test.shared["character"]
+    beside = stand_beside(model, test, latents)
     values: dict[str, Any] = {name: {} for name in (*_PERCENT, "ring_ratio")}
     for view, shared in _SPACES.items():
         angle = test.private[view]["angle"]
-        values["angle_variance"][view] = variance_explained_by_angle(latents[view], angle)
-        values["angle_sd"][view] = sd_explained_by_angle(latents[view], angle)
-        values["id_variance"][view] = variance_explained_by_label(latents[shared], identity)
-        values["id_sd"][view] = sd_explained_by_label(latents[shared], identity)
-        values["ring_ratio"][view] = ring_ratio(latents[view])
+        if view not in beside["collapsed"]:
+            values["angle_variance"][view] = variance_explained_by_angle(latents[view], angle)
+            values["angle_sd"][view] = sd_explained_by_angle(latents[view], angle)
+            values["ring_ratio"][view] = ring_ratio(latents[view])
+        if shared not in beside["collapsed"]:
+            values["id_variance"][view] = variance_explained_by_label(latents[shared], identity)
+            values["id_sd"][view] = sd_explained_by_label(latents[shared], identity)
     arrays = {view: latents[view] for view in _SPACES} | {f"{v}/angle": test.private[v]["angle"] for v in _SPACES}
-    return {**values, **stand_beside(model, test, latents)}, arrays
+    return {**values, **beside}, arrays
 
 
 def _draw(options: Options, folder: Path, done: Done) -> None:
@@ -147,11 +165,19 @@ def summarize(done: Done, options: Options) -> Summary:
     for seed in options.seeds:
         for method, name in (("splice", FULL), ("splice-step1", STEP1)):
             results += _results(done, seed, name, method)
-    return Summary(results, [_table(done, options.seeds)])
+    others = rival_summary(_contest(options), done, results) if options.baselines else Summary([])
+    return Summary([*results, *others.results], [_table(done, options.seeds), *others.tables])
+
+
+def _judged(done: Done, seed: int, name: str) -> dict[str, Any]:
+    values = read_values(done[f"seed {seed}: {name}, judged"])
+    if values["collapsed"]:
+        raise ValueError(f"seed {seed}, {name}: spaces {values['collapsed']} of SPLICE have collapsed; expected rings")
+    return values
 
 
 def _results(done: Done, seed: int, name: str, method: str) -> list[Result]:
-    values = read_values(done[f"seed {seed}: {name}, judged"])
+    values = _judged(done, seed, name)
     code = hash_of(done[f"seed {seed}: {name}"])
     numbers = {f"r2_{view}": values["reconstruction_r2"][view] for view in _SPACES}
     numbers |= {f"{metric}_{view}": 100 * values[metric][view] for metric in _PERCENT for view in _SPACES}
@@ -161,7 +187,7 @@ def _results(done: Done, seed: int, name: str, method: str) -> list[Result]:
 def _table(done: Done, seeds: Sequence[int]) -> Table:
     rows = []
     for name in (STEP1, FULL):
-        values = [read_values(done[f"seed {seed}: {name}, judged"]) for seed in seeds]
+        values = [_judged(done, seed, name) for seed in seeds]
         cells = [
             " / ".join(spread([v["reconstruction_r2"][view] for v in values]) for view in _SPACES),
             *(

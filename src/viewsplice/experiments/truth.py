@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from viewsplice.datasets import MultiViewData
-from viewsplice.estimator import SPLICE
-from viewsplice.experiments.fits import stand_beside
+from viewsplice.experiments.fits import Model, stand_beside
 from viewsplice.metrics import linear_r2
 from viewsplice.trust import probe_leaks
 from viewsplice.views import is_arrow
@@ -17,7 +16,7 @@ def belongs(factor: str, space: str) -> bool:
     return "/" not in factor if is_arrow(space) else factor.startswith(f"{space}/")
 
 
-def judge(model: SPLICE, data: MultiViewData, *, n_null: int = 20) -> dict[str, Any]:
+def judge(model: Model, data: MultiViewData, *, n_null: int = 20) -> dict[str, Any]:
     """Return the figures of a fit on test rows: probes learn from training rows, test rows are only predicted.
 
     Parameters

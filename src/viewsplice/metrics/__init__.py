@@ -13,6 +13,7 @@ from viewsplice.metrics.variance import (
     reconstruction_r2,
     sd_explained_by_angle,
     sd_explained_by_label,
+    variance_by_dimension,
     variance_explained_by_angle,
     variance_explained_by_label,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "sd_explained_by_angle",
     "sd_explained_by_label",
     "shape_of",
+    "variance_by_dimension",
     "variance_explained_by_angle",
     "variance_explained_by_label",
 ]

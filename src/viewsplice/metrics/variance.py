@@ -78,6 +78,26 @@ def sd_explained_by_label(latents: Array, labels: Array, *, min_rows: int = 3) -
     return _explained(latents, np.asarray(labels), np.sqrt, min_rows)
 
 
+def variance_by_dimension(
+    latents: Array, angle_degrees: Array, *, width: float = 2.0, min_rows: int = 3
+) -> tuple[Array, Array]:
+    """Return each principal dimension's share of the variance, and how much of that is unrelated to the angle.
+
+    Both are fractions of the total variance, (dimensions,), the largest dimension first. The first sum to 1, the
+    second to 1 - `variance_explained_by_angle`.
+
+    Parameters
+    ----------
+    latents, angle_degrees, width, min_rows
+        As in `variance_explained_by_angle`.
+    """
+    rows = as_rows(latents, "latents")
+    centered = rows - rows.mean(axis=0)
+    axes = np.linalg.eigh(centered.T @ centered)[1][:, ::-1]
+    total, within = _variances(rows @ axes, _angle_windows(angle_degrees, width), min_rows)
+    return total / total.sum(), within.mean(axis=0) / total.sum()
+
+
 def latent_spread(latents: Array) -> float:
     """Return the total SD of a latent space, sqrt(sum_d var_d) with ddof 1."""
     rows = as_rows(latents, "latents")
@@ -124,7 +144,12 @@ def _variance(variances: Array) -> Array:
 
 def _explained(latents: Array, windows: Array, spread: Callable[[Array], Array], min_rows: int) -> float:
     """Return 1 - mean over windows of (sum_d spread(var_d) in the window) / (sum_d spread(var_d) overall)."""
-    rows = as_rows(latents, "latents")
+    total, within = _variances(as_rows(latents, "latents"), windows, min_rows)
+    return float(1 - spread(within).sum(axis=1).mean() / spread(total).sum())
+
+
+def _variances(rows: Array, windows: Array, min_rows: int) -> tuple[Array, Array]:
+    """Return the variance of each dimension overall, (dimensions,), and in windows, (windows, dimensions)."""
     if windows.shape != (len(rows),):
         raise ValueError(f"angles or labels have shape {windows.shape}; expected one per row: ({len(rows)},)")
     if min_rows < 2:
@@ -135,8 +160,7 @@ def _explained(latents: Array, windows: Array, spread: Callable[[Array], Array],
     kept = counts >= min_rows
     if not kept.any():
         raise ValueError(f"no window has {min_rows} rows; expected at least one: pass more rows or wider windows")
-    within = spread(_window_variances(rows, window, counts)[kept]).sum(axis=1)
-    return float(1 - within.mean() / spread(rows.var(axis=0, ddof=1)).sum())
+    return rows.var(axis=0, ddof=1), _window_variances(rows, window, counts)[kept]
 
 
 def _window_variances(rows: Array, window: Array, counts: Array) -> Array:

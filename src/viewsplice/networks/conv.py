@@ -6,10 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from viewsplice._types import Shape
 from viewsplice.networks.mlp import check_hidden, perceptron
+
+# Up to here a transposed convolution is quickest as a matrix product.
+_FEW_CHANNELS = 4
+_BLOCK_ROWS = 128
 
 
 class _ChannelsFirst(nn.Module):
@@ -21,6 +27,39 @@ class _ChannelsFirst(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return x.permute(self.order)
+
+
+class _InBlocks(nn.Sequential):
+    """Layers through which rows pass in blocks: what many images become on their way fits into no cache."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        made = [self._pass(block) for block in x.tensor_split(max(1, -(-len(x) // _BLOCK_ROWS)))]
+        return made[0] if len(made) == 1 else torch.cat(made)
+
+    def _pass(self, x: Tensor) -> Tensor:
+        for layer in self:
+            x = layer(x)
+        return x
+
+
+class _Upsampling(nn.ConvTranspose2d):
+    """A transposed convolution, 4 x 4 with stride 2, computed in the order that a CPU is quickest with."""
+
+    def __init__(self, n_in: int, n_out: int) -> None:
+        super().__init__(n_in, n_out, kernel_size=4, stride=2, padding=1)
+
+    def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
+        if self.out_channels > _FEW_CHANNELS:
+            # Pixel by pixel with all channels together: forward twice as quick as channel by channel.
+            format_ = torch.channels_last
+            x, weight = x.contiguous(memory_format=format_), self.weight.contiguous(memory_format=format_)
+            return functional.conv_transpose2d(x, weight, self.bias, stride=2, padding=1)
+        # To few channels: one matrix product gives what each pixel adds to its 4 x 4 surroundings.
+        n_rows, n_in, height, width = x.shape
+        patches = x.permute(0, 2, 3, 1).reshape(n_rows, height * width, n_in) @ self.weight.reshape(n_in, -1)
+        size = (2 * height, 2 * width)
+        y = functional.fold(patches.transpose(1, 2), size, kernel_size=4, padding=1, stride=2)
+        return y if self.bias is None else y + self.bias[:, None, None]
 
 
 @dataclass(frozen=True)
@@ -59,9 +98,9 @@ class ConvNetworks:
         layers: list[nn.Module] = [nn.Unflatten(1, self._unflat(shape))]
         layers += [_ChannelsFirst(inverse=False)] if self.channels_last and len(shape) == 3 else []
         for n_in, n_out in zip((n_channels, *self.channels), self.channels, strict=False):
-            layers += [nn.Conv2d(n_in, n_out, kernel_size=4, stride=2, padding=1), nn.ReLU()]
+            layers += [nn.Conv2d(n_in, n_out, kernel_size=4, stride=2, padding=1), nn.ReLU(inplace=True)]
         n_flat = self.channels[-1] * (height >> len(self.channels)) * (width_px >> len(self.channels))
-        return nn.Sequential(*layers, nn.Flatten(), perceptron([n_flat, *self.hidden, width], nn.ReLU))
+        return _InBlocks(*layers, nn.Flatten(), perceptron([n_flat, *self.hidden, width], nn.ReLU))
 
     def decoder(self, widths: Sequence[int], shape: Shape) -> nn.Module:
         """Return a network from latent spaces of these widths, side by side, to a view's (flat) pixels."""
@@ -72,10 +111,10 @@ class ConvNetworks:
         layers += [nn.Unflatten(1, small)]
         outputs = (*reversed(self.channels[:-1]), n_channels)
         for n_in, n_out in zip(reversed(self.channels), outputs, strict=True):
-            layers += [nn.ConvTranspose2d(n_in, n_out, kernel_size=4, stride=2, padding=1), nn.ReLU()]
+            layers += [_Upsampling(n_in, n_out), nn.ReLU(inplace=True)]
         layers.pop()
         layers += [_ChannelsFirst(inverse=True)] if self.channels_last and len(shape) == 3 else []
-        return nn.Sequential(*layers, nn.Flatten())
+        return _InBlocks(*layers, nn.Flatten())
 
     def measurer(self, width: int, shape: Shape) -> nn.Module:
         """Return a fully connected network from a private latent to the other view's pixels."""

@@ -35,7 +35,9 @@ def _bar(out: TextIO) -> Callback:
     bars: dict[str, tqdm[Any]] = {}
 
     def show(event: EpochEvent) -> None:
-        if event.stage not in bars:
+        if event.stage not in bars or event.epoch == 0:  # another fit may have the same stage
+            if event.stage in bars:
+                bars[event.stage].close()
             bars[event.stage] = tqdm(total=event.n_epochs, desc=event.stage, file=out, unit="epoch")
         bar = bars[event.stage]
         bar.set_postfix_str(summary(event.terms), refresh=False)
@@ -54,7 +56,7 @@ def _lines(out: TextIO) -> Callback:
     def show(event: EpochEvent) -> None:
         nonlocal shown, stage_started
         now = time.monotonic() - started
-        if event.stage != stage_started[1]:
+        if event.stage != stage_started[1] or event.epoch == 0:
             stage_started = (now, event.stage)
         is_edge = event.epoch in (0, event.n_epochs - 1)
         if is_edge or now - shown >= _SECONDS_BETWEEN_LINES:

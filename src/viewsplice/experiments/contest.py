@@ -1,0 +1,272 @@
+"""Baselines against SPLICE as parts of an experiment: each run as printed, and once more with settings found for it.
+
+The same splits, widths, metrics and judges as for SPLICE. A fit ends where its validation objective has converged, or
+after three times the seconds that SPLICE took for the same data in the same folder; what ended it is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import clone
+
+from viewsplice._types import Array
+from viewsplice.baselines import CCA, AdversaryConfig, TunedBaseline, time_limit, tune_baseline, tune_cca
+from viewsplice.baselines.base import Baseline
+from viewsplice.baselines.neural import NeuralBaseline
+from viewsplice.baselines.tuning import with_settings
+from viewsplice.datasets import MultiViewData
+from viewsplice.exceptions import TrainingDivergedError
+from viewsplice.experiments.fits import Model, Options
+from viewsplice.experiments.parts import Done, Part, hash_of, read_values, seconds_of, write_values
+from viewsplice.experiments.results import Result
+from viewsplice.experiments.rivals import Rival, settings_of
+from viewsplice.training.loop import Callback
+
+Judge = Callable[[Model, MultiViewData], tuple[dict[str, Any], dict[str, Array]]]
+
+# How the two fits of SPLICE are called in the names of parts.
+FULL, STEP1 = "both steps", "Step 1 only"
+RUNS = ("printed", "tuned")
+DIVERGED = "divergence"
+# Times the seconds of SPLICE, for a fit and for a whole search.
+TIMES = 3
+# As many seeds as a p-value takes.
+N_SEEDS = 3
+_N_TRIALS, _N_TRIALS_QUICK = 8, 2
+_ENDS = {"callback": "time"}
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """What baselines are to do in an experiment.
+
+    Attributes
+    ----------
+    experiment, rivals, options
+        Where, who, and the user's choices.
+    load, data_settings
+        By seed, the data and everything they depend on.
+    judge
+        Returns the values and the arrays of a fit: what SPLICE is judged by.
+    splice
+        By seed, the name of the part that fits SPLICE.
+    figures
+        Returns the figures by metric that judged values hold; those that a method lacks are left out.
+    spaces
+        By metric, the latent space that it is about; "" where it is about what a decoder rebuilds.
+    minutes
+        Of one fit, about.
+    prefix
+        Of the names of the parts.
+    """
+
+    experiment: str
+    rivals: Sequence[Rival]
+    options: Options
+    load: Callable[[int], MultiViewData]
+    data_settings: Callable[[int], Mapping[str, Any]]
+    judge: Judge
+    splice: Callable[[int], str]
+    figures: Callable[[Mapping[str, Any]], Mapping[str, float]]
+    spaces: Mapping[str, str]
+    minutes: float
+    prefix: str = ""
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """The seeds that baselines run with."""
+        return self.options.seeds[:N_SEEDS]
+
+    def part_name(self, seed: int, rival: Rival, run: str) -> str:
+        """Return the name of the part that fits and judges a rival."""
+        return f"{self.prefix}seed {seed}: {rival.name}-{run}{rival.label}"
+
+
+def contest_parts(contest: Contest, variants: Mapping[str, Sequence[Rival]] | None = None) -> list[Part]:
+    """Return for every rival its printed fits, its search, and its tuned fits.
+
+    Parameters
+    ----------
+    contest
+        What there is to do.
+    variants
+        By name of a rival, others that run with the first seed only and with the settings found for it.
+    """
+    found = []
+    for rival in contest.rivals:
+        search = _search_part(contest, rival)
+        runs = [(rival, seed) for seed in contest.seeds]
+        runs += [(variant, contest.seeds[0]) for variant in (variants or {}).get(rival.name, ())]
+        found += [_printed_part(contest, *one) for one in runs]
+        found += [search, *(_tuned_part(contest, *one, search) for one in runs)]
+    return found
+
+
+def with_figures(
+    contest: Contest, fits: Sequence[Part], found: Sequence[Part], draw: Callable[[Path, Done], None]
+) -> list[Part]:
+    """Return the parts of a contest, and one that draws it; ``fits`` are those of SPLICE."""
+    shown = {"figures": 1, "quick": contest.options.quick, "fits": {p.name: p.folder for p in (*fits, *found)}}
+    return [*found, Part(f"{contest.prefix}baselines: figures", shown, draw, 2)]
+
+
+def _printed_part(contest: Contest, rival: Rival, seed: int) -> Part:
+    model = clone(rival.printed).set_params(random_state=seed)
+    settings = {"rival": settings_of(model), **_common_settings(contest, seed)}
+
+    def work(folder: Path, done: Done) -> None:
+        _compete(contest, clone(model), seed, folder, done)
+
+    return Part(contest.part_name(seed, rival, "printed"), settings, work, contest.minutes)
+
+
+def _tuned_part(contest: Contest, rival: Rival, seed: int, search: Part) -> Part:
+    starts = [clone(start).set_params(random_state=seed) for start in rival.starts]
+    settings = {"starts": [settings_of(start) for start in starts], "search": search.settings}
+
+    def work(folder: Path, done: Done) -> None:
+        chosen = read_values(done[search.name])["chosen"]
+        model = None if chosen is None else with_settings(starts[chosen["start"]], _settings(chosen["settings"]))
+        _compete(contest, model, seed, folder, done)
+
+    settings |= _common_settings(contest, seed)
+    return Part(contest.part_name(seed, rival, "tuned"), settings, work, contest.minutes)
+
+
+def _common_settings(contest: Contest, seed: int) -> dict[str, Any]:
+    return {"contest": 1, "data": dict(contest.data_settings(seed)), "times": TIMES}
+
+
+def _search_part(contest: Contest, rival: Rival) -> Part:
+    """Return the part that looks for better settings, on the data of the first seed."""
+    seed = contest.seeds[0]
+    starts = [clone(start).set_params(random_state=seed) for start in rival.starts]
+    n_trials = _N_TRIALS_QUICK if contest.options.quick else _N_TRIALS
+    settings = {"starts": [settings_of(start) for start in starts], "n_trials": n_trials}
+
+    def work(folder: Path, done: Done) -> None:
+        seconds = TIMES * seconds_of(done[contest.splice(seed)])
+        write_values(folder, _search(starts, contest.load(seed), n_trials, seconds, contest.options.callbacks))
+
+    settings |= _common_settings(contest, seed)
+    return Part(f"{contest.prefix}{rival.name}: search", settings, work, contest.minutes)
+
+
+def _search(
+    starts: Sequence[Baseline],
+    data: MultiViewData,
+    n_trials: int,
+    seconds: float,
+    callbacks: Sequence[Callback],
+) -> dict[str, Any]:
+    """Return what was tried, and start and settings with the lowest objective on the validation rows (or None)."""
+    views, validation = data.training()
+    share = n_trials // len(starts)
+    chosen, lowest, trials = None, float("inf"), []
+    for number, start in enumerate(starts):
+        try:
+            found: TunedBaseline[Any]
+            if isinstance(start, NeuralBaseline):
+                allowed = seconds / len(starts)
+                found = tune_baseline(
+                    start, views, n_trials=share, seconds=allowed, validation=validation, callbacks=callbacks
+                )
+            else:
+                assert isinstance(start, CCA)
+                found = tune_cca(start, views, validation=validation)
+        except TrainingDivergedError:
+            continue
+        for trial in found.trials:
+            plain = {**trial, "settings": _plain(trial["settings"]), "start": number}
+            trials.append(plain)
+            if plain["objective"] < lowest:
+                chosen, lowest = {"start": number, "settings": plain["settings"]}, plain["objective"]
+    return {"chosen": chosen, "trials": trials, "allowed": seconds}
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: asdict(value) if is_dataclass(value) else value for name, value in settings.items()}  # type: ignore[arg-type]
+
+
+def _settings(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a trial from their JSON form."""
+    return {name: AdversaryConfig(**value) if name == "adversary" else value for name, value in plain.items()}
+
+
+def _compete(contest: Contest, model: Baseline | None, seed: int, folder: Path, done: Done) -> None:
+    """Fit and judge; a fit that diverges, or a search that found nothing, leaves that to be told."""
+    data, seconds = contest.load(seed), TIMES * seconds_of(done[contest.splice(seed)])
+    fit: dict[str, Any] = {"ended": DIVERGED, "epochs": 0, "seconds": 0.0, "allowed": seconds}
+    values: dict[str, Any] = {}
+    arrays: dict[str, Array] = {}
+    if model is not None:
+        fit |= _fit(model, data, seconds, contest.options.callbacks)
+        if fit["ended"] != DIVERGED:
+            values, arrays = contest.judge(model, data)
+    write_values(folder, {"fit": fit, **values}, arrays)
+
+
+def _fit(model: Baseline, data: MultiViewData, seconds: float, callbacks: Sequence[Callback]) -> dict[str, Any]:
+    """Fit in place and in time; return what is to be told of it."""
+    views, validation = data.training()
+    started = time.monotonic()
+    try:
+        model.fit(views, validation=validation, callbacks=[*callbacks, time_limit(seconds)])
+    except TrainingDivergedError as error:
+        return {"ended": DIVERGED, "epochs": len(error.history), "seconds": time.monotonic() - started}
+    ended = getattr(model, "ended_", "closed form")
+    return {
+        "ended": _ENDS.get(ended, ended),
+        "epochs": len(getattr(model, "history_", ())),
+        "seconds": time.monotonic() - started,
+        "settings": settings_of(model),
+        "adversary": getattr(model, "adversary_", {}),
+    }
+
+
+def entries(contest: Contest, done: Done) -> dict[str, list[dict[str, Any]]]:
+    """Return by method, such as ``"dmvae-tuned"``, what was found with each seed."""
+    return {
+        f"{rival.name}-{run}": [read_values(done[contest.part_name(seed, rival, run)]) for seed in contest.seeds]
+        for rival in contest.rivals
+        for run in RUNS
+    }
+
+
+def contest_results(contest: Contest, done: Done) -> list[Result]:
+    """Return the figures of all rivals as rows; what a method lacks is left out."""
+    found = []
+    for rival in contest.rivals:
+        for run in RUNS:
+            for seed in contest.seeds:
+                folder = done[contest.part_name(seed, rival, run)]
+                values, code = read_values(folder), hash_of(folder)
+                method = f"{rival.name}-{run}"
+                found += [
+                    Result(contest.experiment, method, metric, value, seed, values["rows"], code)
+                    for metric, value in shown_figures(contest, values).items()
+                ]
+    return found
+
+
+def shown_figures(contest: Contest, values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the figures of a judged fit, without those of spaces that collapsed: they would look perfect."""
+    if values["fit"]["ended"] == DIVERGED:
+        return {}
+    found = contest.figures(values)
+    return {name: value for name, value in found.items() if contest.spaces[name] not in values["collapsed"]}
+
+
+def why_absent(contest: Contest, values: Mapping[str, Any], metric: str) -> str:
+    """Return why a fit has no such figure, in words."""
+    if values["fit"]["ended"] == DIVERGED:
+        return "the fit diverged"
+    space = contest.spaces[metric]
+    if not space:
+        return "no decoder"
+    return "collapsed" if space in values["collapsed"] else "no private space"
