@@ -3,11 +3,12 @@
 from viewsplice.io.latents import read_latents, write_latents
 from viewsplice.io.read import EXTENSIONS, read_array, read_column, read_views
 from viewsplice.io.source import Source, parse_source
-from viewsplice.io.write import write_atomic, write_csv, write_json
+from viewsplice.io.write import json_text, write_atomic, write_csv, write_json
 
 __all__ = [
     "EXTENSIONS",
     "Source",
+    "json_text",
     "parse_source",
     "read_array",
     "read_column",
