@@ -15,14 +15,21 @@ from viewsplice.plotting.geometry import spectrum_plot as spectrum_plot
 from viewsplice.plotting.geometry import width_plot as width_plot
 from viewsplice.plotting.latents import latent_scatter as latent_scatter
 from viewsplice.plotting.reconstruction import reconstruction_plot as reconstruction_plot
+from viewsplice.plotting.sweeps import curve_plot as curve_plot
+from viewsplice.plotting.sweeps import scan_plot as scan_plot
+from viewsplice.plotting.sweeps import trials_plot as trials_plot
 from viewsplice.plotting.training import loss_curves as loss_curves
 
 __all__ = [
     "ColorKind",
+    "curve_plot",
     "distance_plot",
     "latent_scatter",
     "loss_curves",
     "reconstruction_plot",
+    "scan_plot",
     "spectrum_plot",
     "to_png",
+    "trials_plot",
+    "width_plot",
 ]
