@@ -1,4 +1,4 @@
-"""Run folders: what `fit` and `demo` leave behind, and what `transform` reads again."""
+"""Run folders: what `fit`, `demo` and `audit` leave behind, and what `transform` and `audit` read again."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ import numpy as np
 from viewsplice._types import Array, Latents
 from viewsplice.counts import smooth, square_root
 from viewsplice.estimator import SPLICE
-from viewsplice.io import write_csv, write_json, write_latents
+from viewsplice.io import parse_source, read_column, write_atomic, write_csv, write_json, write_latents
 from viewsplice.metrics import effective_dimension_of, is_collapsed, latent_spread, reconstruction_r2
 from viewsplice.persistence import settings_from_json, settings_to_json
+from viewsplice.trust import Audit
 from viewsplice.views import Views
 
 MODEL = "model.splice"
 SETTINGS = "settings.json"
 REPORT = "report.html"
+AUDIT = "audit.json"
 
 
 def start_run(folder: Path, command: str, inputs: Mapping[str, Any], model: SPLICE) -> None:
@@ -57,6 +59,20 @@ def read_inputs(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return inputs if isinstance(inputs, dict) else {}
+
+
+def run_groups(folder: Path, n_rows: int) -> str | None:
+    """Return the file of groups that a run was fitted with, if it is still there and has one label per row."""
+    file = read_inputs(folder).get("groups")
+    if not isinstance(file, str) or not parse_source(file).path.exists():
+        return None
+    return file if read_column(file, n_rows).shape == (n_rows,) else None
+
+
+def write_audit(folder: Path, audit: Audit) -> Path:
+    """Write what an audit found into a run folder."""
+    write_atomic(folder / AUDIT, f"{audit.to_json()}\n".encode())
+    return folder / AUDIT
 
 
 def prepare_counts(views: Views, *, sqrt: bool, bins: float | None) -> tuple[Views, list[str]]:
