@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from viewsplice._random import RandomState, derive_seed, numpy_generator, root_seed
 from viewsplice._types import Array
@@ -18,6 +19,7 @@ from viewsplice.sweeps.sweep import Sweep
 from viewsplice.trust.assumptions import Assumption, check_coverage, check_independence
 from viewsplice.trust.dependence import MOST_ROWS, Dependence, measure_dependence
 from viewsplice.trust.nulls import Exchange
+from viewsplice.trust.probes import along_axes
 from viewsplice.trust.readings import Parts, questions, read_all
 from viewsplice.trust.rows import AuditRows, choose_rows
 from viewsplice.trust.sharing import Sharing, Telling, shared_information
@@ -110,7 +112,7 @@ def audit(
     assumptions = [
         check_independence(dependence),
         check_coverage(model, judge, anchors),
-        Assumption("order of rows", None, f"There are {rows.order}; exchanged were {shared.scheme.split(' of ')[1]}."),
+        Assumption("order of rows", None, f"There are {rows.order}; p-values come from {shared.scheme}."),
         Assumption("held-out rows", bool(len(rows.held_out)), rows.note),
     ]
     failures = [refit["failure"] for refit in found if "failure" in refit]
@@ -120,7 +122,8 @@ def audit(
 
 def _checked(model: SPLICE, X: Any, y: Any, groups: Any) -> Views:
     """Return all views of the model, in its order, with their groups."""
-    given = as_views(X, y, names=model.view_names_ if hasattr(model, "fitted_") else None)
+    check_is_fitted(model)
+    given = as_views(X, y, names=model.view_names_)
     return Views(model._check(given, complete=True), groups=given.groups if groups is None else groups)
 
 
@@ -144,18 +147,21 @@ def _as_columns(name: str, values: Any, n_rows: int) -> Array:
 
 def _parts(rows: AuditRows, spaces: Mapping[str, Array], views: Views, known: Mapping[str, Array]) -> Parts:
     """Return latents and targets of rows to learn from and of rows to judge on."""
-    flat = {f"view {name}": x.reshape(len(x), -1) for name, x in views.arrays.items()}
-    clash = set(known) & {*spaces, *flat}
+    named = {f"view {name}": x for name, x in views.arrays.items()}
+    clash = set(known) & {*spaces, *named}
     if clash:
         raise ValueError(f"covariate {min(clash)!r} has the name of a space or a view; expected another name")
-    targets = {**spaces, **flat, **known}
 
     def both(arrays: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
         learn, judge = ({name: x[part] for name, x in arrays.items()} for part in (rows.learn, rows.judge))
         return learn, judge
 
+    learned, judged = both({**spaces, **known})
+    for name, x in named.items():
+        # Once for all spaces: views may be wide.
+        learned[name], judged[name] = along_axes(*(x[part].reshape(len(part), -1) for part in (rows.learn, rows.judge)))
     learn, judge = (Exchange.of(rows.part(part)) for part in (rows.learn, rows.judge))
-    return Parts(spaces=both(spaces), targets=both(targets), exchanges=(learn, judge))
+    return Parts(spaces=both(spaces), targets=(learned, judged), exchanges=(learn, judge))
 
 
 def _sharing(

@@ -20,6 +20,8 @@ from viewsplice.ordering import RowOrder
 
 # Scores that differ by rounding only are equal: a permutation may be the pairing itself.
 _ROUNDING = 1e-9
+# Of units of unequal size, those that must take part.
+_LEAST_KEPT = 0.75
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,12 @@ def against_null(score: float, nulls: Sequence[float] | Array) -> Against:
 def unit_rows(unit_of_row: Array) -> Array:
     """Return the rows of units of unequal size as a table, (units, rows per unit), cut to keep the most rows.
 
-    Longer units keep their first rows; shorter ones are left out.
+    Longer units keep their first rows; shorter ones are left out, but at most a quarter of all.
     """
     sizes = np.bincount(unit_of_row)
-    lengths = np.unique(sizes)
-    kept = [length * int((sizes >= length).sum()) for length in lengths]
-    length = int(lengths[int(np.argmax(kept))])
+    counts = {int(length): int((sizes >= length).sum()) for length in np.unique(sizes)}
+    allowed = [length for length, count in counts.items() if count >= _LEAST_KEPT * len(sizes)]
+    length = max(allowed, key=lambda one: one * counts[one])
     rows = np.argsort(unit_of_row, kind="stable")
     starts = np.cumsum(sizes) - sizes
     return np.stack([rows[start : start + length] for start in starts[sizes >= length]])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import randomized_svd
 
 from viewsplice._random import derive_seed, numpy_generator
 from viewsplice._types import Array
@@ -111,8 +112,8 @@ def strongest_reading(
     (z_train, z_test), (y_train, y_test) = (
         tuple(part[exchange.rows] for part, exchange in zip(pair, exchanges, strict=True)) for pair in (z, y)
     )
-    spaces, targets = noisy_spaces(z_train, z_test, seed), _along_axes(y_train, y_test)
-    if spaces is None or targets is None:
+    spaces, targets = noisy_spaces(z_train, z_test, seed), along_axes(y_train, y_test)
+    if spaces is None or any((target == target[:1]).all() for target in targets):
         return NOTHING
     orders = [
         list(exchange.orders(n_null, numpy_generator(seed, "null", part)))
@@ -132,16 +133,19 @@ def strongest_reading(
     return Reading(list(predicted)[best], found.score, found.null_mean, found.null_q95, p)
 
 
-def _along_axes(y_train: Array, y_test: Array) -> tuple[Array, Array] | None:
-    """Return a target along its first principal axes with at least 1 % of its spread; None if it does not vary."""
+def along_axes(y_train: Array, y_test: Array) -> tuple[Array, Array]:
+    """Return a target along its first principal axes with at least 1 % of its spread, in units of this spread.
+
+    A target without spread has no axes, and both results no columns.
+    """
     center = y_train.mean(axis=0)
     train, test = (np.asarray(y, dtype=np.float64) - center for y in (y_train, y_test))
-    spread = np.sqrt((train**2).sum(axis=1).mean())
-    if spread <= _NO_SPREAD * (1 + np.abs(center).max()) or (test == test[:1]).all():
-        return None
-    _, sizes, axes = np.linalg.svd(train, full_matrices=False)
-    n_axes = min(_MOST_AXES, int((sizes > _NOISE * np.linalg.norm(sizes)).sum()))
-    return train @ axes[:n_axes].T / spread, test @ axes[:n_axes].T / spread
+    total = float(np.linalg.norm(train))
+    if total <= _NO_SPREAD * np.sqrt(len(train)) * (1 + np.abs(center).max()):
+        return train[:, :0], test[:, :0]
+    _, sizes, axes = randomized_svd(train, min(_MOST_AXES, *train.shape), random_state=0)
+    kept = axes[sizes > _NOISE * total].T * (np.sqrt(len(train)) / total)
+    return train @ kept, test @ kept
 
 
 def _predictions(z_train: Array, y_train: Array, z_test: Array, seed: int) -> dict[str, Array]:
