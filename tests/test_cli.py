@@ -413,6 +413,7 @@ def test_transform_into_a_folder_fails_in_one_line(model_file: bytes, capsys: py
 def test_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     training = TrainConfig(epochs=1, batch_size=50, restart_passes=1)
     model = SPLICE(2, 1, recipe="paper", networks=MLPNetworks((8,)), training=training, geometry=None, random_state=0)
+    monkeypatch.setattr(viewsplice.demo, "_JOBS", 1)
     monkeypatch.setattr(viewsplice.demo, "_AUDIT", AuditSettings(n_permutations=19, n_null=1, n_refits=0, most_rows=40))
     monkeypatch.setattr(viewsplice.demo, "demo_data", lambda quick: sheet_and_lines(n_samples=200, random_state=0))
     monkeypatch.setattr(viewsplice.demo, "demo_model", lambda: model)

@@ -175,7 +175,7 @@ def _demo(options: argparse.Namespace) -> None:
     with _folder(options.out, "demo", {"quick": options.quick}, model):
         train = data.rows("train")
         notes, seconds = _train(model, options, train.views)
-        found = demonstration.demo_audit(model, data, Sweep(on_done=None if options.quiet else task_progress()))
+        found = demonstration.demo_audit(model, data, None if options.quiet else task_progress())
         sentences = [*demonstration.demo_notes(model, data, quick=options.quick), *notes, f"Audit: {found.verdict}"]
         files = finish_run(options.out, model, train.views, colors=train.factors(), seconds=seconds, notes=sentences)
         write_audit(options.out, found)

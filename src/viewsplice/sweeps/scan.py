@@ -25,6 +25,7 @@ from viewsplice.preparation import paired_views
 from viewsplice.recipes.widths import spectral_dimension
 from viewsplice.splits import Blocks
 from viewsplice.sweeps.curves import Curve, held_out_scores, rank_curves, rank_scores
+from viewsplice.sweeps.fits import quiet_fit
 from viewsplice.sweeps.sweep import Sweep
 from viewsplice.sweeps.tasks import Task, fingerprint
 from viewsplice.views import Views, as_views, is_arrow
@@ -159,8 +160,7 @@ class _Plan:
 
     def fit(self, views: Views, **params: Any) -> SPLICE:
         """Return a fit with some parameters changed."""
-        model: SPLICE = clone(self.template).set_params(**params)
-        return model.fit(views, validation=self.validation)
+        return quiet_fit(clone(self.template).set_params(**params), views, validation=self.validation)
 
     def fit_all(self, views: Views) -> dict[str, Any]:
         """Return the widths and the spectra of a fit to all rows."""

@@ -7,7 +7,6 @@ networks: no truth, no label and no covariate takes part.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,12 +17,13 @@ from sklearn.base import clone
 from viewsplice._random import RandomState, numpy_generator, root_seed
 from viewsplice.config import TrainConfig, check_number
 from viewsplice.estimator import SPLICE
-from viewsplice.exceptions import AutocorrelationWarning, GeometryWarning, TrainingDivergedError
+from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.io import json_text
 from viewsplice.ordering import row_order
 from viewsplice.persistence import settings_to_json
 from viewsplice.preparation import paired_views
 from viewsplice.splits import Blocks
+from viewsplice.sweeps.fits import quiet_fit
 from viewsplice.sweeps.search import Search, Trial, best_of
 from viewsplice.sweeps.space import SearchSpace, own_settings, own_values, with_values
 from viewsplice.sweeps.sweep import Sweep
@@ -144,7 +144,7 @@ def _is_open(widths: Any) -> bool:
 
 
 def _find_widths(start: SPLICE, given: _Given) -> dict[str, Any]:
-    model = _fit(start, given)
+    model = quiet_fit(start, given.train, validation=given.validation)
     return {"n_shared": model.n_shared_, "n_private": model.n_private_}
 
 
@@ -169,20 +169,11 @@ def _shortened(model: SPLICE, n_rows: int, budget: float) -> SPLICE:
     return shorter
 
 
-def _fit(model: SPLICE, given: _Given) -> SPLICE:
-    with warnings.catch_warnings():
-        # Every trial would say them again; a fit with the settings found says them once.
-        for category in (GeometryWarning, AutocorrelationWarning):
-            warnings.simplefilter("ignore", category)
-        copied: SPLICE = clone(model)
-        return copied.fit(given.train, validation=given.validation)
-
-
 def _judge(model: SPLICE, given: _Given) -> dict[str, Any]:
     """Return the objective of a fit on the rows that judge; None if it diverges."""
     started = time.monotonic()
     try:
-        value = _fit(model, given).objective(given.judged)
+        value = quiet_fit(model, given.train, validation=given.validation).objective(given.judged)
     except TrainingDivergedError:
         value = None
     return {"value": value, "seconds": time.monotonic() - started}

@@ -13,10 +13,11 @@ import numpy as np
 from viewsplice._random import derive_seed
 from viewsplice._types import Array
 from viewsplice.estimator import SPLICE
-from viewsplice.exceptions import AutocorrelationWarning, GeometryWarning, TrainingDivergedError
+from viewsplice.exceptions import GeometryWarning, TrainingDivergedError
 from viewsplice.geometry import landmark_isomap
 from viewsplice.persistence import settings_to_json
 from viewsplice.splits import Blocks
+from viewsplice.sweeps.fits import quiet_fit
 from viewsplice.sweeps.sweep import Sweep
 from viewsplice.sweeps.tasks import Task, fingerprint
 from viewsplice.trust.agreement import Agreement, agreement
@@ -78,13 +79,10 @@ def refits(
 
 def _refit(params: Mapping[str, Any], n_orders: int, halves: Halves) -> dict[str, Any]:
     validation = Blocks(gap=halves.gap) if halves.gap else 0.1
-    with warnings.catch_warnings():
-        for category in (GeometryWarning, AutocorrelationWarning):
-            warnings.simplefilter("ignore", category)
-        try:
-            model = SPLICE(**params).fit(halves.learn, validation=validation)
-        except (TrainingDivergedError, ValueError) as error:
-            return {"failure": " ".join(str(error).split())}
+    try:
+        model = quiet_fit(SPLICE(**params), halves.learn, validation=validation)
+    except (TrainingDivergedError, ValueError) as error:
+        return {"failure": " ".join(str(error).split())}
     found = shared_information(model, halves.judge, halves.exchange, n_orders=n_orders, seed=model.random_state)
     return {"spaces": model.transform(halves.judge).spaces(), "sharing": found}
 
