@@ -76,7 +76,7 @@ def _add_audit(audit: argparse.ArgumentParser) -> None:
 def _add_scan(scan: argparse.ArgumentParser) -> None:
     _add_views(scan)
     _add_estimator(scan)
-    scan.add_argument("--widths", metavar="N,N,...", help="widths to try (default: 0,1,2,3,4,6)")
+    scan.add_argument("--widths", metavar="N,N,...", help="widths to try (default: around those a first fit finds)")
     scan.add_argument("--folds", type=int, default=3, metavar="N", help="folds of cross-validation (default: 3)")
     _add_workers(scan)
     _add_out(scan)

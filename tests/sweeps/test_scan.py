@@ -75,6 +75,11 @@ def test_a_view_must_stay_decodable() -> None:
     lines = scanning._lines((1, 0, 2), (0, 1, 9), DATA.views)
     assert lines[0] == [(1, 0, 2), (6, 0, 2)]  # without a shared space nothing would rebuild A
     assert lines[1] == [(1, 0, 2), (1, 1, 2), (1, 6, 2)]  # at most as many as features
+    assert scanning._lines((1, 0, 2), None, DATA.views) == [
+        [(1, 0, 2), (2, 0, 2)],
+        [(1, 0, 2), (1, 1, 2), (1, 2, 2)],
+        [(1, 0, 0), (1, 0, 1), (1, 0, 2), (1, 0, 3), (1, 0, 4)],
+    ]
     found = {"A->B": 0, "B->A": 0, "A": 0, "B": 1}
     assert scanning._widths_of(found, DATA.views) == (1, 0, 1)
     assert scanning._widths_of({**found, "A": 2}, DATA.views) == (0, 2, 1)
@@ -140,7 +145,7 @@ def test_lgn_v1_needs_two_shared_dimensions_and_one_private_each() -> None:
     from viewsplice.datasets import lgn_v1
 
     data = lgn_v1(2_000, random_state=0)
-    found = dimension_scan(data.views, widths=(0, 1, 2, 3), n_folds=2)
+    found = dimension_scan(data.views, n_folds=2)
     assert found.recommended == (2, 1, 1)
     ranks = [curve for curve in found.curves if curve.method == "RRR"]
     assert min(curve.within_one_sem for curve in ranks) >= 10

@@ -30,7 +30,6 @@ from viewsplice.sweeps.sweep import Sweep
 from viewsplice.sweeps.tasks import Task, fingerprint
 from viewsplice.views import Views, as_views, is_arrow
 
-_WIDTHS = (0, 1, 2, 3, 4, 6)
 _MOST_ROWS = 6000
 
 Widths = tuple[int, ...]
@@ -72,7 +71,7 @@ def dimension_scan(
     y: Any = None,
     *,
     groups: Any = None,
-    widths: Sequence[int] = _WIDTHS,
+    widths: Sequence[int] | None = None,
     n_folds: int = 3,
     model: SPLICE | None = None,
     sweep: Sweep | None = None,
@@ -88,7 +87,8 @@ def dimension_scan(
     X, y, groups
         As for ``fit``. Of more than 6,000 rows, evenly spread ones are used.
     widths
-        Widths to try, for the shared spaces and for each private one.
+        Widths to try, for the shared spaces and for each private one; None: 0, half of the width that is held, one less
+        and one more than it, and twice as many.
     n_folds
         Folds, the same for all widths and for RRR.
     model
@@ -99,9 +99,9 @@ def dimension_scan(
         Seed of folds and fits.
     """
     check_number("n_folds", n_folds, low=2, integer=True)
-    for width in widths:
+    for width in widths or ():
         check_number("each of widths", width, low=0, integer=True)
-    if len(set(widths)) < 2:
+    if widths is not None and len(set(widths)) < 2:
         raise ValueError(f"widths is {list(widths)}; expected at least two different ones to compare")
     seed = root_seed(random_state)
     views, order, notes = _used_rows(paired_views(as_views(X, y), groups))
@@ -198,13 +198,15 @@ def _widths_of(found: Mapping[str, int], views: Views) -> Widths:
     return (max(shared, int(0 in private)), *private)
 
 
-def _lines(middle: Widths, widths: Sequence[int], views: Views) -> list[list[Widths]]:
+def _lines(middle: Widths, widths: Sequence[int] | None, views: Views) -> list[list[Widths]]:
     """Return for each place of the tuple the choices that differ there only, by width; views must stay decodable."""
     features = [int(np.prod(shape)) for shape in views.feature_shapes.values()]
     limits = [min(features), *features]
     lines = []
     for place, limit in enumerate(limits):
-        tried = sorted({min(width, limit) for width in widths})
+        own = middle[place]
+        around = (0, own // 2, max(0, own - 1), own, own + 1, max(2, 2 * own))
+        tried = sorted({min(width, limit) for width in (around if widths is None else widths)})
         line = [(*middle[:place], width, *middle[place + 1 :]) for width in tried]
         lines.append([choice for choice in line if choice[0] or 0 not in choice[1:]])
     return lines
