@@ -6,16 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.rows import limit_words
+
+_HEAD, _STATISTICS_HEAD = "| ratio, measured within one run | value | limit |", "| rate | value | limit |"
+_STATISTICS = ("shared information", "leak of", "no leak")
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the results as a table: what was compared, the ratio, and its limit."""
-    lines = ["| ratio, measured within one run | value | limit |", "|---|---|---|"]
+    lines = [_HEAD, "|---|---|---|"]
     for row in rows:
-        limit = "" if row["at_most"] is None else f"{row['at_most']:g}"
-        lines.append(f"| {row['name']} | {row['value']:.3g} | {limit} |")
+        lines.append(f"| {row['name']} | {row['value']:.3g} | {limit_words(row['at_most'], row.get('at_least'))} |")
     return "\n".join(lines)
+
+
+def statistics(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the rows that tell how often tests are right and wrong."""
+    return markdown([row for row in rows if row["name"].startswith(_STATISTICS)]).replace(_HEAD, _STATISTICS_HEAD)
 
 
 def accuracy(results: Mapping[str, Mapping[str, Any]]) -> str:
@@ -84,6 +92,8 @@ def put(page: Path, mark: str, table: str) -> None:
     page.write_text(f"{before}{begin}\n{table}\n{end}{after}", encoding="utf-8")
 
 
-def update(readme: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Put the table of benchmarks between the README's two marks."""
+def update(readme: Path, rows: Sequence[Mapping[str, Any]], page: Path | None = None) -> None:
+    """Put the table of benchmarks between the README's two marks, and the rates of tests on the page about them."""
     put(readme, "bench", markdown(rows))
+    if page is not None:
+        put(page, "statistics", statistics(rows))

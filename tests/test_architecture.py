@@ -14,8 +14,8 @@ PACKAGE = Path(__file__).parents[1] / "src" / "viewsplice"
 
 # A name stands for a module, or for all modules of a package that have no entry of their own.
 LAYERS: dict[str, int] = {
-    **dict.fromkeys(("_types", "_validation", "_random", "exceptions", "config", "views"), 0),
-    **dict.fromkeys(("networks", "losses", "frontend", "chunks", "counts", "io", "metrics", "datasets"), 1),
+    **dict.fromkeys(("_types", "_validation", "_random", "exceptions", "config", "records", "splits", "views"), 0),
+    **dict.fromkeys(("networks", "losses", "frontend", "chunks", "counts", "io", "metrics", "datasets", "ordering"), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("neighbors", "geodesics", "landmark_mds", "isomap")), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("walks", "diffusion")), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("anchors", "extension", "evidence", "placement", "smoothing")), 1),
@@ -23,7 +23,7 @@ LAYERS: dict[str, int] = {
     "training": 3,
     **dict.fromkeys(("_attributes", "estimator", "fitted", "preparation", "recipes", "persistence", "baselines"), 4),
     **dict.fromkeys(("plotting", "trust", "sweeps"), 5),
-    **dict.fromkeys(("cli", "demo", "experiments", "page", "report", "runs"), 6),
+    **dict.fromkeys(("arguments", "cli", "demo", "experiments", "inputs", "page", "report", "runs", "studies"), 6),
 }
 
 # What a module or package may not import although its layer would allow it.

@@ -9,7 +9,7 @@ import torch
 from benchmarks.baselines import measure_baselines
 from benchmarks.reference import Reference, by_data_loader, by_index, epoch
 from benchmarks.rows import Row
-from benchmarks.table import BEGIN, END, ablation, accuracy, dimensions, markdown, update
+from benchmarks.table import BEGIN, END, ablation, accuracy, dimensions, markdown, statistics, update
 
 ROOT = Path(__file__).parents[1]
 
@@ -36,6 +36,14 @@ def test_pages_show_the_committed_results(page, mark, source, table):
     assert text.strip() == table(json.loads((ROOT / "results" / source).read_text()))
 
 
+def test_the_page_on_statistics_shows_the_committed_rates():
+    rows = json.loads((ROOT / "results" / "bench.json").read_text())["rows"]
+    text = (ROOT / "docs" / "statistics.md").read_text()
+    shown = text.split("<!-- statistics: begin -->")[1].split("<!-- statistics: end -->")[0].strip()
+    assert shown == statistics(rows)
+    assert shown.count("\n") == 1 + 5, "five rates"
+
+
 def test_update_replaces_only_the_table(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(f"a\n{BEGIN}\nold\n{END}\nb\n")
@@ -49,6 +57,11 @@ def test_a_row_knows_whether_its_limit_is_met():
     assert not Row("r", 0.51, at_most=0.5).is_met
     assert Row("r", 9.0).is_met
     assert str(Row("r", 0.51, at_most=0.5)).endswith("MISSED")
+    assert Row("r", 0.05, at_most=0.08, at_least=0.02).is_met
+    assert not Row("r", 0.01, at_most=0.08, at_least=0.02).is_met
+    assert not Row("r", 0.8, at_least=0.9).is_met
+    assert "limit 0.02 to 0.08: met" in str(Row("r", 0.05, at_most=0.08, at_least=0.02))
+    assert "limit at least 0.9: MISSED" in str(Row("r", 0.8, at_least=0.9))
 
 
 def test_every_baseline_with_networks_is_compared_on_two_kinds_of_networks():

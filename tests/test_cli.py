@@ -20,6 +20,7 @@ from viewsplice import SPLICE, GeometryWarning, MLPNetworks, TrainConfig
 from viewsplice.cli import main
 from viewsplice.counts import smooth, square_root
 from viewsplice.datasets import sheet_and_lines
+from viewsplice.trust import AuditSettings
 from viewsplice.views import Views
 
 RNG = np.random.default_rng(5)
@@ -83,7 +84,7 @@ def test_fit_writes_a_run_folder() -> None:
     assert sorted(set(found["split"])) == ["train", "validation"]
     settings = json.loads(Path("run/settings.json").read_text())
     data = {"views": ["a.npy", "b.npy"], "groups": None, "color": []}
-    assert settings["inputs"] == {**data, "sqrt": False, "smooth": None}
+    assert settings["inputs"] == {**data, "sqrt": False, "smooth": None, "time": False}
     assert settings["estimator"]["training"] == ESTIMATOR["training"]
     assert set(json.loads(Path("run/metrics.json").read_text())["reconstruction_r2"]) == {"train", "validation"}
 
@@ -273,7 +274,7 @@ def _write_bad_files() -> None:
         (["a.npy", "b.npy", "--groups", "missing.csv"], "missing.csv does not exist"),
         (["a.npy", "b.npy", "--groups", "labels.csv"], "--groups has shape (60,); expected one value per row: (120,)"),
         (["a.npy", "b.npy", "--groups", "constant.npy"], "constant.npy has shape (120, 3); expected a single column"),
-        (["a.npy", "b.npy", "--color", "labels.csv"], "--color has shape (60,); expected one value per row: (120,)"),
+        (["a.npy", "b.npy", "--color", "labels.csv"], "labels.csv has shape (60,); expected one value per row: (120,)"),
         (["a.npy", "b.npy", "--settings", "missing.json"], "missing.json cannot be read as settings"),
         (["a.npy", "b.npy", "--settings", "wrong.json"], "wrong.json has unknown settings ['n_shred']"),
         (
@@ -415,15 +416,19 @@ def test_transform_into_a_folder_fails_in_one_line(model_file: bytes, capsys: py
 def test_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     training = TrainConfig(epochs=1, batch_size=50, restart_passes=1)
     model = SPLICE(2, 1, recipe="paper", networks=MLPNetworks((8,)), training=training, geometry=None, random_state=0)
+    monkeypatch.setattr(viewsplice.demo, "_JOBS", 1)
+    monkeypatch.setattr(viewsplice.demo, "_AUDIT", AuditSettings(n_permutations=19, n_null=1, n_refits=0, most_rows=40))
     monkeypatch.setattr(viewsplice.demo, "demo_data", lambda quick: sheet_and_lines(n_samples=200, random_state=0))
     monkeypatch.setattr(viewsplice.demo, "demo_model", lambda: model)
     for _ in range(2):
         assert main(["demo", "--quick", "--out", "show"]) == 0
-        assert {path.name for path in Path("show").iterdir()} == RUN_FILES
+        assert {path.name for path in Path("show").iterdir()} == {*RUN_FILES, "audit.json"}
         out, err = capsys.readouterr()
         assert "Quick demonstration" in out
         assert "is decoded linearly from" in out
+        assert f"Audit: {json.loads(Path('show/audit.json').read_text())['verdict']}" in out
         assert "disentangle 1/1" in err
+        assert "16/16 B->A about view B" in err
     assert json.loads(Path("show/settings.json").read_text())["inputs"] == {"quick": True}
 
 

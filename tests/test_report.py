@@ -196,7 +196,7 @@ def test_the_page_of_a_demonstration_is_made_again(monkeypatch: pytest.MonkeyPat
         ("settings", ["run"], "run does not tell which data it was fitted to; expected the views"),
         ("", ["run", "a.npy"], "expected all views of the model"),
         ("", ["run", "--color", "missing.npy"], "missing.npy does not exist"),
-        ("", ["run", "--color", "short.npy"], "--color has shape (3,); expected one value per row: (120,)"),
+        ("", ["run", "--color", "short.npy"], "short.npy has shape (3,); expected one value per row: (120,)"),
         ("", ["run", "--kind", "x=circular"], "--kind is 'x=circular'; expected NAME=continuous|circular|categorical"),
         ("", ["run", "--color", "phase.npy", "--kind", "phase=round"], "--kind is 'phase=round'"),
     ],

@@ -24,7 +24,7 @@ import viewsplice
 ROOT = Path(__file__).parents[1]
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
-EXTRAS = ("matplotlib", "h5py", "zarr", "anndata", "mudata", "pynwb", "pandas")
+EXTRAS = ("matplotlib", "h5py", "zarr", "anndata", "mudata", "pynwb", "pandas", "optuna", "ray", "dask", "distributed")
 MAX_BYTES = 500_000
 
 

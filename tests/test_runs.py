@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from viewsplice import SPLICE, GeometryConfig, MLPNetworks, ResidualNetworks, TrainConfig, Views
+from viewsplice.inputs import RunData, check_rows
 from viewsplice.io import fingerprint, read_latents
 from viewsplice.metrics import reconstruction_r2
-from viewsplice.runs import RunData, check_rows, finish_run, load_run, read_settings, run_metrics, start_run
+from viewsplice.runs import finish_run, load_run, read_settings, run_metrics, start_run
 
 RNG = np.random.default_rng(5)
 SHARED = RNG.uniform(-1, 1, size=(120, 1))

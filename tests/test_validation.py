@@ -210,7 +210,7 @@ def test_one_large_group_leaves_something_to_train_on() -> None:
         (-0.1, None, ValueError, "validation is -0.1"),
         (float("nan"), None, ValueError, "validation is nan"),
         (3, None, ValueError, "validation is 3.0"),
-        (None, None, TypeError, "validation is None; expected a fraction, row numbers, or views"),
+        (None, None, TypeError, "validation is None; expected a fraction, row numbers, Blocks, or views"),
         (True, None, TypeError, "validation is True"),
         ("half", None, TypeError, "validation is 'half'"),
         ([0.5, 1.0], None, TypeError, r"validation has dtype float64 and shape \(2,\); expected integer row numbers"),

@@ -150,7 +150,7 @@ def split_rows(
     ``validation`` is a fraction below 1 (0: none) or the validation rows themselves.
     """
     if isinstance(validation, bool) or not (np.ndim(validation) or isinstance(validation, float | int | np.number)):
-        raise TypeError(f"validation is {validation!r}; expected a fraction, row numbers, or views")
+        raise TypeError(f"validation is {validation!r}; expected a fraction, row numbers, Blocks, or views")
     if np.ndim(validation):
         held_out = _given_rows(n_rows, np.asarray(validation), groups)
     else:

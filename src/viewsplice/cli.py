@@ -10,35 +10,44 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import viewsplice.demo as demonstration
+from viewsplice.arguments import Commands, make_parser
 from viewsplice.estimator import SPLICE
 from viewsplice.exceptions import TrainingDivergedError
+from viewsplice.inputs import RunData, load_inputs
 from viewsplice.io import write_atomic, write_csv, write_latents
 from viewsplice.runs import (
     MODEL,
     REPORT,
     SETTINGS,
-    RunData,
     finish_run,
-    load_inputs,
     load_run,
     read_inputs,
     read_settings,
     reopen_data,
+    run_groups,
     start_run,
+    write_audit,
     write_report,
 )
+from viewsplice.splits import Blocks
+from viewsplice.studies import write_scan, write_tuning
+from viewsplice.sweeps import Sweep, dimension_scan, tune
+from viewsplice.sweeps.progress import task_progress
 from viewsplice.training.callbacks import progress
 from viewsplice.training.loop import Callback
+from viewsplice.trust import AuditSettings, audit
+from viewsplice.views import Views
 
-_FILES = "a file, as path, name=path or path:key (.npy .npz .csv .mat .h5 .zarr .h5ad .h5mu .nwb)"
+# Commands that keep what they finish: given again, they go on.
+_RESUMABLE = ("audit", "scan", "tune", "reproduce")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 (done), 1 (training diverged), 2 (bad input or usage) or 130 (interrupted)."""
-    options = _parser().parse_args(arguments)
+    options = make_parser(_COMMANDS).parse_args(arguments)
     options.line = shlex.join(["viewsplice", *(sys.argv[1:] if arguments is None else arguments)])
     try:
         options.run(options)
@@ -47,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError, ImportError) as error:
         return _complain(" ".join(str(error).split()), 2)
     except KeyboardInterrupt:
-        is_resumable = options.run is _reproduce
+        is_resumable = options.command in _RESUMABLE
         return _complain("interrupted" + (": give the same command again to go on" if is_resumable else ""), 130)
     return 0
 
@@ -57,74 +66,19 @@ def _complain(message: str, code: int) -> int:
     return code
 
 
-class _Parser(argparse.ArgumentParser):
-    """Complains in one line, without the usage that `--help` shows."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with code 2."""
-        self.exit(2, f"{self.prog}: {message}: see {self.prog} --help\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="viewsplice", description="What paired views share, and what is private.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    fit = commands.add_parser("fit", help="fit paired views and write a run folder")
-    fit.add_argument("views", nargs="+", metavar="VIEW", help=_FILES)
-    fit.add_argument("--shared", metavar="N", help="dimensions of the shared spaces, or auto (default)")
-    fit.add_argument(
-        "--private", nargs="+", metavar="N", help="dimensions of the private spaces: one, or one per view; or auto"
-    )
-    fit.add_argument("--recipe", choices=["auto", "paper"], help="how to fit (default: auto)")
-    fit.add_argument("--sqrt", action="store_true", help="take the square root of all values (spike counts)")
-    fit.add_argument("--smooth", type=float, metavar="BINS", help="smooth over rows, within groups: SD in rows")
-    fit.add_argument(
-        "--settings", type=Path, metavar="FILE", help="settings.json of an earlier run; options override it"
-    )
-    fit.add_argument("--groups", metavar="FILE", help="one label per row that the validation split must not divide")
-    fit.add_argument("--seed", type=int, metavar="S", help="seed of everything random (default: 0)")
-    fit.set_defaults(run=_fit)
-
-    transform = commands.add_parser("transform", help="embed rows with a fitted model")
-    transform.add_argument("folder", type=Path, metavar="DIR", help="run folder of a fit")
-    transform.add_argument("views", nargs="+", metavar="VIEW", help=_FILES)
-    transform.add_argument("--groups", metavar="FILE", help="one label per row: smoothing stays within groups")
-    transform.set_defaults(run=_transform)
-
-    page = commands.add_parser("report", help="write the page of a run again, as with other colors")
-    page.add_argument("folder", type=Path, metavar="DIR", help="run folder of a fit")
-    page.add_argument("views", nargs="*", metavar="VIEW", help=f"other rows, or data that have moved: {_FILES}")
-    page.add_argument("--groups", metavar="FILE", help="one label per row of the views given")
-    page.add_argument("--out", type=Path, metavar="FILE", help="the page to write (default: DIR/report.html)")
-    page.add_argument("--quiet", action="store_true", help="show nothing but errors")
-    page.set_defaults(run=_report)
-
-    for command in (fit, page):
-        what = "one value per row to color by; a table or a .npz file may hold several"
-        command.add_argument("--color", metavar="FILE", action="append", default=[], help=what)
-        what = "read a color as continuous, circular or categorical (default: guessed)"
-        command.add_argument("--kind", metavar="NAME=KIND", action="append", default=[], help=what)
-
-    demo = commands.add_parser("demo", help="simulate two views, fit them, write the report")
-    demo.add_argument("--quick", action="store_true", help="fewer trials")
-    demo.set_defaults(run=_demo)
-
-    reproduce = commands.add_parser("reproduce", help="run an experiment of the paper: tables and figures")
-    reproduce.add_argument("experiment", metavar="NAME", help="lgn-v1, rotated-mnist, sprites, neural, or all")
-    reproduce.add_argument("--seeds", metavar="S,S,...", help="seeds, such as 0,1,2 (default: the experiment's own)")
-    reproduce.add_argument("--baselines", action="store_true", help="run the methods that the paper compares with, too")
-    reproduce.add_argument("--data", type=Path, metavar="DIR", help="where the data are (default: VIEWSPLICE_DATA)")
-    reproduce.add_argument("--quick", action="store_true", help="reduced data: every table and figure in a minute")
-    reproduce.set_defaults(run=_reproduce)
-
-    for command, default in ((fit, None), (transform, None), (demo, Path("demo-run")), (reproduce, None)):
-        what = "latents.npz to write" if command is transform else "folder for the results"
-        command.add_argument("--out", type=Path, required=default is None, default=default, help=what)
-        command.add_argument("--quiet", action="store_true", help="show nothing but errors")
-    return parser
-
-
 def _fit(options: argparse.Namespace) -> None:
+    model = SPLICE(**_params(options))
+    inputs = {**_inputs(options), "time": options.time, "color": options.color}
+    inputs |= {"kind": options.kind} if options.kind else {}
+    with _folder(options, "fit", inputs, model):
+        data, changes = load_inputs(inputs)
+        found, seconds = _train(model, options, data.views, validation=Blocks() if options.time else 0.1)
+        files = finish_run(options.out, model, data, seconds=seconds, notes=changes, warnings=found)
+    _say(options, _written(files))
+
+
+def _params(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of the estimator: those of ``--settings``, and the options that override them."""
     params = {"random_state": 0} | (read_settings(options.settings) if options.settings else {})
     chosen = {
         "n_shared": _width(options.shared),
@@ -135,14 +89,7 @@ def _fit(options: argparse.Namespace) -> None:
     params |= {name: value for name, value in chosen.items() if value is not None}
     if options.private and len(options.private) == 1:
         params["n_private"] = _width(options.private[0])
-    model = SPLICE(**params)
-    inputs = {"views": options.views, "groups": options.groups, "color": options.color}
-    inputs |= {"sqrt": options.sqrt, "smooth": options.smooth} | ({"kind": options.kind} if options.kind else {})
-    with _folder(options, "fit", inputs, model):
-        data, changes = load_inputs(inputs)
-        found, seconds = _train(model, options, data.views)
-        files = finish_run(options.out, model, data, seconds=seconds, notes=changes, warnings=found)
-    _say(options, _written(files))
+    return params
 
 
 def _transform(options: argparse.Namespace) -> None:
@@ -171,6 +118,64 @@ def _report(options: argparse.Namespace) -> None:
     _say(options, f"wrote {write_report(options.folder, model, data, options.out)}")
 
 
+def _audit(options: argparse.Namespace) -> None:
+    model = load_run(options.folder)
+    if options.views:
+        groups = options.groups or run_groups(options.folder, options.views[0])
+        _say(options, f"groups: {groups}" if groups else "")
+        data, changes = load_inputs(_as_fitted(options, color=options.covariate, groups=groups), model.view_names_)
+        _say(options, "\n".join(changes))
+    else:
+        data = reopen_data(options.folder, color=options.covariate)
+    settings = AuditSettings(n_refits=options.refits)
+    sweep = _sweep(options, options.folder / "audit-tasks")
+    found = audit(model, data.views, covariates=data.colors, random_state=options.seed, settings=settings, sweep=sweep)
+    _say(options, f"{found.table()}\n{found.verdict}\nwrote {write_audit(options.folder, found)}")
+    _say(options, f"viewsplice report {shlex.quote(str(options.folder))} shows it on the page")
+
+
+def _scan(options: argparse.Namespace) -> None:
+    params = _params(options)
+    widths = {"widths": _numbers("--widths", options.widths)} if options.widths else {}
+    views = _sweep_views(options)
+    sweep = _sweep(options, options.out / "tasks")
+    seed = params.pop("random_state")
+    found = dimension_scan(
+        views, n_folds=options.folds, model=SPLICE(**params), sweep=sweep, random_state=seed, **widths
+    )
+    files = write_scan(options.out, found, {**params, "random_state": seed}, _inputs(options))
+    _say(options, "\n".join([*found.notes, *found.reasons]))
+    _say(options, f"recommended: {found.recommended[0]} shared; {', '.join(map(str, found.recommended[1:]))} private")
+    _say(options, "\n".join(f"wrote {path}" for path in files))
+
+
+def _tune(options: argparse.Namespace) -> None:
+    params = _params(options)
+    views = _sweep_views(options)
+    sweep = _sweep(options, options.out / "tasks")
+    seed = params.pop("random_state")
+    found = tune(views, n_trials=options.trials, model=SPLICE(**params), sweep=sweep, random_state=seed)
+    files = write_tuning(options.out, found, _inputs(options))
+    _say(options, "\n".join([*found.notes, *(f"wrote {path}" for path in files)]))
+
+
+def _sweep_views(options: argparse.Namespace) -> Views:
+    """Return the views of a sweep, prepared as for ``fit``; nothing is written before they are read."""
+    if options.out.exists() and not options.out.is_dir():
+        raise ValueError(f"{options.out} is a file; expected a folder for the results")
+    data, changes = load_inputs(_inputs(options))
+    _say(options, "\n".join(changes))
+    return data.views
+
+
+def _inputs(options: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("views", "groups", "sqrt", "smooth")}
+
+
+def _sweep(options: argparse.Namespace, folder: Path) -> Sweep:
+    return Sweep(options.jobs, options.backend, folder, None if options.quiet else task_progress())
+
+
 def _demo(options: argparse.Namespace) -> None:
     data = demonstration.demo_data(quick=options.quick)
     model = demonstration.demo_model()
@@ -178,7 +183,9 @@ def _demo(options: argparse.Namespace) -> None:
     with _folder(options, "demo", {"quick": options.quick}, model):
         train = data.rows("train")
         found, seconds = _train(model, options, train.views)
-        notes = demonstration.demo_notes(model, data, quick=options.quick)
+        audited = demonstration.demo_audit(model, data, None if options.quiet else task_progress())
+        write_audit(options.out, audited)
+        notes = [*demonstration.demo_notes(model, data, quick=options.quick), f"Audit: {audited.verdict}"]
         shown = RunData(train.views, train.factors())
         files = finish_run(options.out, model, shown, seconds=seconds, notes=notes, warnings=found)
     _say(options, "\n".join([*notes, _written(files)]))
@@ -202,20 +209,20 @@ def _reproduce(options: argparse.Namespace) -> None:
     tables = run_experiments(
         options.experiment,
         options.out,
-        Options(_seeds(options.seeds), options.quick, options.data, callbacks, options.baselines),
+        Options(_numbers("--seeds", options.seeds), options.quick, options.data, callbacks, options.baselines),
         say=lambda text: _say(options, text),
         command=" ".join(["viewsplice", *shown]),
     )
     _say(options, "\n".join(f"wrote {path}" for path in tables))
 
 
-def _seeds(text: str | None) -> tuple[int, ...]:
-    """Return the seeds of a list such as 0,1,2; none where none are given."""
+def _numbers(option: str, text: str | None) -> tuple[int, ...]:
+    """Return the numbers of a list such as 0,1,2; none where none are given."""
     if text is None:
         return ()
     words = text.split(",")
     if not all(word.strip().isdigit() for word in words):
-        raise ValueError(f"--seeds is {text!r}; expected whole numbers with commas between, such as 0,1,2")
+        raise ValueError(f"{option} is {text!r}; expected whole numbers with commas between, such as 0,1,2")
     return tuple(dict.fromkeys(int(word) for word in words))
 
 
@@ -269,3 +276,15 @@ def _say(options: argparse.Namespace, text: str) -> None:
     if text and not options.quiet:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
+
+
+_COMMANDS: Commands = {
+    "fit": _fit,
+    "transform": _transform,
+    "report": _report,
+    "audit": _audit,
+    "scan": _scan,
+    "tune": _tune,
+    "demo": _demo,
+    "reproduce": _reproduce,
+}

@@ -1,4 +1,4 @@
-"""The demonstration: simulated data with known truth, fitted and shown beside that truth."""
+"""The demonstration: simulated data with known truth, fitted, audited, and shown beside that truth."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from viewsplice._types import Array
 from viewsplice.datasets import MultiViewData, lgn_v1
 from viewsplice.estimator import SPLICE
 from viewsplice.metrics import linear_r2
+from viewsplice.sweeps import Sweep
+from viewsplice.sweeps.tasks import OnDone
+from viewsplice.trust import Audit, AuditSettings, audit
+
+_AUDIT = AuditSettings(n_refits=1, most_rows=1500)
+_JOBS = -1
 
 
 def demo_data(*, quick: bool) -> MultiViewData:
@@ -37,6 +43,12 @@ def truth_sentences(model: SPLICE, data: MultiViewData) -> list[str]:
 
 def _r2(latents: Array, factor: Array, held_out: Array, truth: Array) -> float:
     return float(linear_r2(latents, factor, held_out, truth)[0])
+
+
+def demo_audit(model: SPLICE, data: MultiViewData, on_done: OnDone | None) -> Audit:
+    """Return the audit of the demonstration: on test rows, with one refit, as it must not take longer than the fit."""
+    sweep = Sweep(n_jobs=_JOBS, on_done=on_done)
+    return audit(model, data.rows("test").views, random_state=0, settings=_AUDIT, sweep=sweep)
 
 
 def demo_notes(model: SPLICE, data: MultiViewData, *, quick: bool) -> Sequence[str]:

@@ -132,7 +132,8 @@ class SPLICE(FittedAttributes, BaseEstimator):
         groups
             Label per row that the validation split must not divide.
         validation
-            Fraction of the rows (0: none), row numbers, or views, on which loss terms are also evaluated.
+            Fraction of the rows (0: none), row numbers, `Blocks` of a series, or views, on which loss terms are also
+            evaluated.
         callbacks
             Functions of an `EpochEvent`, called after each epoch; returning True ends the stage.
         """

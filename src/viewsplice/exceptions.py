@@ -1,4 +1,4 @@
-"""What can go wrong after the input was accepted: errors that carry what was reached, and one warning."""
+"""What can go wrong after the input was accepted: errors that carry what was reached, and two warnings."""
 
 from __future__ import annotations
 
@@ -62,3 +62,7 @@ class TrainingDivergedError(RuntimeError):
 
 class GeometryWarning(UserWarning):
     """The geometry step met duplicate points, a neighborhood that had to grow, or a collapsed space."""
+
+
+class AutocorrelationWarning(UserWarning):
+    """Neighboring rows are alike, and held-out rows lie between training rows."""

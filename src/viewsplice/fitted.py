@@ -24,6 +24,7 @@ from viewsplice.training.loop import History
 from viewsplice.views import Views, row_blocks
 
 _N_REFERENCE = 64
+_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +134,21 @@ class Fitted:
         latents = self.encode(views)
         fixed = self.anchor if anchor is None else latents[anchor]
         return self.decode_view(decoded_view(vary), with_anchor(latents.spaces()[vary], vary, fixed))
+
+    def has_rows(self, views: Views, latents: Latents[Array]) -> bool:
+        """Tell whether these are the rows of the fit, by what it keeps of them: means, and latents of the anchor."""
+        train = self.split["train"]
+        if train.max() >= len(views):
+            return False
+        for name, standardizer in self.standardizers.items():
+            mean = np.zeros(standardizer.n_features)
+            for block in row_blocks(len(train), standardizer.n_features):
+                mean += views[name][train[block]].reshape(-1, standardizer.n_features).sum(axis=0, dtype=np.float64)
+            allowed = _TOLERANCE * (standardizer.scale + np.abs(standardizer.mean))
+            if (np.abs(mean / len(train) - standardizer.mean) > allowed).any():
+                return False
+        anchors = {space: latents.spaces()[space][found.anchors[0]] for space, found in self.geometry.items()}
+        return all(np.allclose(z, self.anchor.spaces()[space], rtol=1e-3, atol=1e-5) for space, z in anchors.items())
 
     def _tensors(self, latents: Latents[Array]) -> Latents[Tensor]:
         return Latents(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +15,15 @@ from viewsplice._random import numpy_generator
 from viewsplice._types import Array
 from viewsplice._validation import check_finite, split_rows
 from viewsplice.config import GeometryConfig, LossScale, TrainConfig
+from viewsplice.exceptions import AutocorrelationWarning
 from viewsplice.frontend import Standardizer
+from viewsplice.ordering import row_order
+from viewsplice.splits import Blocks
 from viewsplice.training.alternating import TrainingData
 from viewsplice.views import Views, as_views
+
+# Neighbors that correlate less than this are not worth a warning.
+_ALIKE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,16 +59,13 @@ def prepare(
 
     ``validation`` given as views is appended to the rows, so that one set of tensors holds everything.
     """
-    if len(views.names) < 2:
-        raise ValueError(f"got one view, {views.names[0]!r}; expected two or more paired views")
-    views = Views(views, groups=groups)
-    check_finite(views)
+    views = paired_views(views, groups)
     blocks = [views]
     if _is_views(validation):
         blocks.append(_validation_views(validation, views))
         train, held_out = np.arange(len(views)), np.arange(len(views), len(views) + len(blocks[1]))
     else:
-        train, held_out = split_rows(len(views), validation, views.groups, numpy_generator(seed, "split"))
+        train, held_out = split_views(views, validation, numpy_generator(seed, "split"))
     if len(train) < 2:
         raise ValueError(f"only {len(train)} row is left for training, of {len(views)}; expected many paired rows")
     standardizers = {
@@ -75,6 +79,36 @@ def prepare(
         units=loss_units(standardizers, training.loss_scale),
     )
     return Prepared(data, standardizers, {"train": train, "validation": held_out})
+
+
+def paired_views(views: Views, groups: Any) -> Views:
+    """Return two or more views with their groups, or say why they cannot be fitted."""
+    if len(views.names) < 2:
+        raise ValueError(f"got one view, {views.names[0]!r}; expected two or more paired views")
+    views = Views(views, groups=groups)
+    check_finite(views)
+    return views
+
+
+def split_views(views: Views, validation: Any, generator: np.random.Generator) -> tuple[Array, Array]:
+    """Return (training, validation) rows; a random split of rows that are like their neighbors is warned of."""
+    if isinstance(validation, Blocks):
+        order = row_order(views)
+        gap = order.gap if validation.gap is None else validation.gap
+        train, held_out = validation.rows(order.n_units, gap=gap, generator=generator)
+        return order.rows(train), order.rows(held_out)
+    train, held_out = split_rows(len(views), validation, views.groups, generator)
+    if np.ndim(validation) == 0 and len(held_out) and views.groups is None:
+        order = row_order(views)
+        if order.likeness > _ALIKE:
+            warnings.warn(
+                f"neighboring rows are alike (correlation {order.likeness:.2f}, over {order.reach} rows) and the "
+                "validation rows were drawn at random, from between training rows: they judge too kindly; pass groups, "
+                "or validation=Blocks() (viewsplice fit --time)",
+                AutocorrelationWarning,
+                stacklevel=4,
+            )
+    return train, held_out
 
 
 def loss_units(standardizers: Mapping[str, Standardizer], loss_scale: LossScale) -> dict[str, float]:

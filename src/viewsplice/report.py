@@ -61,9 +61,10 @@ def report(
     >>> report(model, data.views, out=f"{folder}/page.html", colors=data.factors()).name
     'page.html'
     """
+    from viewsplice.inputs import RunData
     from viewsplice.page.content import Run, make_content
     from viewsplice.page.file import write_page
-    from viewsplice.runs import REPORT, RunData, load_run, reopen_data, run_record
+    from viewsplice.runs import REPORT, load_run, reopen_data, run_record
 
     run = Run(notes=notes)
     if isinstance(model_or_dir, SPLICE):

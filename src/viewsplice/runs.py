@@ -1,4 +1,4 @@
-"""Run folders: what `fit` and `demo` leave behind, and what `transform` and `report` read again."""
+"""Run folders: what `fit`, `demo` and `audit` leave behind, and what `transform`, `audit` and `report` read again."""
 
 from __future__ import annotations
 
@@ -7,51 +7,37 @@ import importlib.util
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import viewsplice.demo as demonstration
 from viewsplice._types import Array, Latents
-from viewsplice.counts import smooth, square_root
 from viewsplice.estimator import SPLICE
+from viewsplice.inputs import RunData, load_inputs, read_colors, read_kinds
 from viewsplice.io import (
     fingerprints,
     parse_source,
+    read_array,
     read_column,
-    read_columns,
-    read_names,
-    read_views,
+    write_atomic,
     write_csv,
     write_json,
     write_latents,
 )
 from viewsplice.metrics import effective_dimension_of, is_collapsed, latent_spread, reconstruction_r2
 from viewsplice.persistence import settings_from_json, settings_to_json
+from viewsplice.trust import Audit
 from viewsplice.views import Views
 
 if TYPE_CHECKING:
     from viewsplice.page.content import Run
-    from viewsplice.plotting import ColorKind
 
 MODEL = "model.splice"
 SETTINGS = "settings.json"
 METRICS = "metrics.json"
 AUDIT = "audit.json"
 REPORT = "report.html"
-_KINDS = ("continuous", "circular", "categorical")
-
-
-@dataclass(frozen=True, eq=False)
-class RunData:
-    """Rows, what is known about them, how to read it, and names of features: what a fit and its page are given."""
-
-    views: Views
-    colors: Mapping[str, Array] = field(default_factory=dict)
-    kinds: Mapping[str, ColorKind] = field(default_factory=dict)
-    feature_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def start_run(folder: Path, command: str, inputs: Mapping[str, Any], model: SPLICE, line: str = "") -> None:
@@ -97,56 +83,11 @@ def _read(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def load_inputs(inputs: Mapping[str, Any], names: Sequence[str] | None = None) -> tuple[RunData, list[str]]:
-    """Return the data that files named on a command line hold, and a sentence for every change made to them.
-
-    Parameters
-    ----------
-    inputs
-        ``views`` and ``color`` (lists of files), ``groups`` (a file or None), ``sqrt``, ``smooth``, and ``kind`` (a
-        list of ``NAME=KIND``), as `start_run` records them.
-    names
-        What unnamed views are called; default: A, B, ...
-    """
-    views = read_views(inputs["views"], names)
-    colors = _colors(inputs.get("color", ()), len(views))
-    if inputs.get("groups"):
-        labels = check_rows("--groups", read_column(inputs["groups"], len(views)), len(views))
-        views = Views(views, groups=labels)
-    feature_names = {
-        name: found
-        for name, text in zip(views.names, inputs["views"], strict=True)
-        if (found := read_names(text)) is not None and views.feature_shapes[name] == (len(found),)
-    }
-    views, changes = prepare_counts(views, sqrt=inputs.get("sqrt", False), bins=inputs.get("smooth"))
-    return RunData(views, colors, _kinds(inputs.get("kind", ()), colors), feature_names), changes
-
-
-def _colors(texts: Sequence[str], n_rows: int) -> dict[str, Array]:
-    """Return covariates by name; a name that is taken gives way to the text as it was typed."""
-    colors: dict[str, Array] = {}
-    for text in texts:
-        for name, column in read_columns(text, n_rows).items():
-            colors[text if name in colors else name] = check_rows("--color", column, n_rows)
-    return colors
-
-
-def _kinds(texts: Sequence[str], colors: Mapping[str, Array]) -> dict[str, ColorKind]:
-    """Return how to read covariates, from texts such as ``phase=circular``."""
-    kinds: dict[str, ColorKind] = {}
-    for text in texts:
-        name, _, kind = text.rpartition("=")
-        if name not in colors or kind not in _KINDS:
-            raise ValueError(f"--kind is {text!r}; expected NAME={'|'.join(_KINDS)}, NAME one of: {', '.join(colors)}")
-        kinds[name] = kind  # type: ignore[assignment]
-    return kinds
-
-
 def reopen_data(folder: Path, *, color: Sequence[str] = (), kind: Sequence[str] = ()) -> RunData:
     """Return the data of a run again, with more covariates if ``color`` and ``kind`` name any."""
     data = _reopen(folder)
-    colors = {**_colors(color, len(data.views)), **data.colors}
-    return replace(data, colors=colors, kinds={**data.kinds, **_kinds(kind, colors)})
+    colors = {**read_colors(color, len(data.views)), **data.colors}
+    return replace(data, colors=colors, kinds={**data.kinds, **read_kinds(kind, colors)})
 
 
 def _reopen(folder: Path) -> RunData:
@@ -195,17 +136,19 @@ def run_record(folder: Path) -> Run:
     )
 
 
-def prepare_counts(views: Views, *, sqrt: bool, bins: float | None) -> tuple[Views, list[str]]:
-    """Return the views as asked for, and a sentence for every change: nothing happens to data silently."""
-    changes = []
-    if sqrt:
-        views = square_root(views)
-        changes.append("The square root of all values was taken (--sqrt).")
-    if bins is not None:
-        views = smooth(views, bins)
-        within = "within groups" if views.groups is not None else "over all rows as one sequence"
-        changes.append(f"All values were smoothed over rows, {within}, with an SD of {bins:g} rows (--smooth).")
-    return views, changes
+def run_groups(folder: Path, view: str) -> str | None:
+    """Return the file of groups that a run was fitted with, if it is there and has one label per row of a view."""
+    file = read_inputs(folder).get("groups")
+    if not isinstance(file, str) or not parse_source(file).path.exists():
+        return None
+    n_rows = len(read_array(view))
+    return file if read_column(file, n_rows).shape == (n_rows,) else None
+
+
+def write_audit(folder: Path, audit: Audit) -> Path:
+    """Write what an audit found into a run folder."""
+    write_atomic(folder / AUDIT, f"{audit.to_json()}\n".encode())
+    return folder / AUDIT
 
 
 def finish_run(
@@ -283,10 +226,3 @@ def load_run(folder: Path) -> SPLICE:
     if not (folder / MODEL).is_file():
         raise ValueError(f"{folder} has no {MODEL}; expected the folder of a finished `viewsplice fit`")
     return SPLICE.load(folder / MODEL)
-
-
-def check_rows(label: str, values: Array, n_rows: int) -> Array:
-    """Return one value per row, or say how many there are instead."""
-    if values.shape != (n_rows,):
-        raise ValueError(f"{label} has shape {np.shape(values)}; expected one value per row: ({n_rows},)")
-    return values

@@ -16,7 +16,6 @@ from viewsplice.experiments.parts import (
     read_values,
     run_parts,
     seconds_of,
-    settings_hash,
     write_values,
 )
 
@@ -89,11 +88,6 @@ def test_what_is_said_counts_the_parts_and_the_time_left(tmp_path: Path) -> None
     run_parts(parts, tmp_path, said.append)
     assert said[0] == "part 1 of 2: a (about 120 min left)"
     assert said[1] == "part 2 of 2: b (less than a minute left)"  # the first one was much faster than thought
-
-
-def test_the_hash_changes_with_any_setting_and_not_with_their_order() -> None:
-    assert settings_hash({"a": 1, "b": [1, 2]}) == settings_hash({"b": [1, 2], "a": 1})
-    assert len({settings_hash({"a": 1}), settings_hash({"a": 2}), settings_hash({"b": 1}), settings_hash({})}) == 4
 
 
 def test_values_and_arrays_come_back(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from hostile import FIRST, LEAKS, SECOND
 
 from viewsplice import SPLICE, Latents, Views
 from viewsplice.page import leaks
+from viewsplice.page.audit import audited_leaks, verdict_html
 from viewsplice.page.belief import _independence
 from viewsplice.page.content import Content, make_content
-from viewsplice.page.leaks import _pairs, audited_leaks, is_leaking, largest_leak, leaks_html, measured_leaks
+from viewsplice.page.leaks import _pairs, is_leaking, largest_leak, leaks_html, measured_leaks
 
 
 @pytest.fixture
@@ -73,7 +75,10 @@ def test_an_audit_takes_the_place_of_what_is_measured_here() -> None:
     html = leaks_html(LEAKS, audit)
     for text in ("0.004", "hsic", "0.25", "&lt;good&gt;"):
         assert text in html
-    assert html.count('class="note warn"') == 1
+    assert html.count('class="note warn"') == 1, "the verdict of the audit, in place of notes of its own"
+    told = [{**LEAKS[0], "kind": "view"}, {**LEAKS[1], "kind": "private into shared"}]
+    assert audited_leaks({"leaks": told}) == told[1:], "what spaces may tell is no leak"
+    assert "about the views" in leaks_html(told[1:], {"leaks": told})
     assert audited_leaks(audit) == LEAKS
     assert audited_leaks({"leaks": [{**LEAKS[0], "r2": None}, LEAKS[1]]}) == LEAKS[1:]
     assert audited_leaks({"verdict": "none"}) == audited_leaks(None) == []
@@ -81,3 +86,19 @@ def test_an_audit_takes_the_place_of_what_is_measured_here() -> None:
     assert worst is LEAKS[1]
     assert "they are not independent" in _independence(LEAKS)
     assert "nothing speaks against it" in _independence(LEAKS[:1])
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({}, "good"),
+        ({"p_shared": 0.2}, "warn"),
+        ({"verdict": "1 leak found."}, "warn"),
+        ({"assumptions": [{"name": "coverage", "holds": False}]}, "warn"),
+        ({"p_shared": None}, "warn"),
+    ],
+)
+def test_a_verdict_is_fine_only_if_nothing_speaks_against_it(change: dict[str, Any], kind: str) -> None:
+    audit = {"p_shared": 0.01, "verdict": "No leak found, p < 0.01 for shared information.", **change}
+    assert f'class="note {kind}"' in verdict_html(audit)
+    assert verdict_html({**audit, "verdict": ""}) == ""

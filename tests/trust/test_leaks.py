@@ -9,7 +9,7 @@ import pytest
 from sklearn.neural_network import MLPRegressor
 
 from viewsplice._types import Array
-from viewsplice.trust import Leak, leaks, probe_leaks
+from viewsplice.trust import Leak, leaks, networks, probe_leaks, probes
 
 N_TRAIN = 2000
 
@@ -90,19 +90,19 @@ def test_a_weak_leak_in_few_rows_is_found_before_rows_are_memorized() -> None:
 
 
 def test_more_rows_than_trees_see(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaks, "_TREE_ROWS", 100)
+    monkeypatch.setattr(probes, "_TREE_ROWS", 100)
     generator = np.random.default_rng(5)
     z = generator.uniform(-1, 1, (700, 1))
     y = (z > 0) * 1.0
     seen = []
-    fit = leaks.HistGradientBoostingRegressor.fit
+    fit = probes.HistGradientBoostingRegressor.fit
 
     def watched(model: object, x: Array, target: Array) -> object:
         seen.append(x.shape)
         assert np.array_equal(target, x[:, 0] > 0)
         return fit(model, x, target)
 
-    monkeypatch.setattr(leaks.HistGradientBoostingRegressor, "fit", watched)
+    monkeypatch.setattr(probes.HistGradientBoostingRegressor, "fit", watched)
     r2 = leaks.trees_r2(z[:500], y[:500], z[500:], y[500:], 0)
     assert seen == [(100, 1)]
     assert r2.shape == (1,)
@@ -111,7 +111,7 @@ def test_more_rows_than_trees_see(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_same_seed_gives_the_same_leaks_and_targets_do_not_disturb_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(leaks, "_N_ROUNDS", 5)
+    monkeypatch.setattr(networks, "_N_ROUNDS", 5)
     generator = np.random.default_rng(6)
     z = generator.standard_normal((300, 2))
     a, b = z[:, 0] + generator.standard_normal(300), generator.integers(0, 5, 300)

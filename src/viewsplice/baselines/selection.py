@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,8 @@ from viewsplice._random import RandomState, numpy_generator, root_seed
 from viewsplice._types import Array
 from viewsplice.baselines.axes import centered, principal_axes
 from viewsplice.baselines.reduced_rank import reduced_rank
+
+Folds = Sequence[tuple[Array, Array]]
 
 # lambda = d_max (1 - s) / s shrinks the largest principal axis to the fraction s; 1 is no ridge.
 SHRINKAGES = np.arange(50, 101) / 100
@@ -57,6 +59,7 @@ def rank_curve(
     n_folds: int = 10,
     groups: Array | None = None,
     random_state: RandomState = 0,
+    splits: Folds | None = None,
 ) -> RankCurve:
     """Return the cross-validated performance of all ranks of the regression of y on x, one decomposition per fold.
 
@@ -72,9 +75,11 @@ def rank_curve(
         Label per row; a fold holds whole groups.
     random_state
         Seed of the folds.
+    splits
+        (training, test) rows of each fold, in place of folds drawn here.
     """
     scores = []
-    for train, test in folds(len(x), n_folds, groups, random_state):
+    for train, test in splits or folds(len(x), n_folds, groups, random_state):
         model = reduced_rank(x[train], y[train], ridge)
         targets = y[test] - model.target_mean
         found = (x[test] - model.source_mean) @ model.coordinates
@@ -87,15 +92,22 @@ def rank_curve(
 
 
 def choose_ridge(
-    x: Array, y: Array, *, n_folds: int = 10, groups: Array | None = None, random_state: RandomState = 0
+    x: Array,
+    y: Array,
+    *,
+    n_folds: int = 10,
+    groups: Array | None = None,
+    random_state: RandomState = 0,
+    splits: Folds | None = None,
 ) -> float:
     """Return the largest ridge whose cross-validated mean score is within one standard error of the best.
 
     The candidates are d_max (1 - s) / s for s = 0.50, 0.51, ..., 1, d_max being the largest eigenvalue of X^T X.
+    Arguments are as for `rank_curve`.
     """
     ridges = principal_axes(x).scales[0] ** 2 * (1 - SHRINKAGES) / SHRINKAGES
     scores = []
-    for train, test in folds(len(x), n_folds, groups, random_state):
+    for train, test in splits or folds(len(x), n_folds, groups, random_state):
         source = principal_axes(x[train])
         target_mean, targets = centered(y[train])
         weights = source.rows.T @ targets

@@ -3,71 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from viewsplice._types import Array
-from viewsplice.baselines import rank_curve
-from viewsplice.baselines.selection import choose_ridge, folds
+from viewsplice.baselines.selection import folds
 from viewsplice.datasets import MultiViewData
 from viewsplice.estimator import SPLICE
 from viewsplice.experiments.drawing import panels
 from viewsplice.experiments.fits import QUICK, Options, fit_settings
 from viewsplice.experiments.parts import Done, Part, read_values, write_values
 from viewsplice.experiments.results import Table
-from viewsplice.metrics import reconstruction_r2, saturation
-from viewsplice.plotting.canvas import PALETTE
+from viewsplice.plotting import curve_plot
+from viewsplice.sweeps.curves import Curve, held_out_scores, rank_curves, rank_scores
 from viewsplice.views import Views
 
 N_FOLDS = 3
-_FEW = 12
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """Held-out scores by width.
-
-    Attributes
-    ----------
-    method, score
-        Whose, and what is scored.
-    widths, scores
-        Widths (or ranks), and the score of each fold, (folds, widths).
-    """
-
-    method: str
-    score: str
-    widths: Array
-    scores: Array
-
-    @property
-    def mean(self) -> Array:
-        """Mean over folds, (widths,)."""
-        mean: Array = self.scores.mean(axis=0)
-        return mean
-
-    @property
-    def sem(self) -> Array:
-        """Standard error of that mean, (widths,)."""
-        sem: Array = self.scores.std(axis=0, ddof=1) / np.sqrt(len(self.scores))
-        return sem
-
-    @property
-    def saturates_at(self) -> int:
-        """The smallest width within max(one SEM, 0.01) of the best."""
-        return saturation(self.widths.tolist(), self.mean.tolist(), self.sem.tolist())
-
-    @property
-    def within_one_sem(self) -> int:
-        """The smallest width within one SEM of the best, however small that is."""
-        best = int(self.mean.argmax())
-        return int(self.widths[self.mean >= self.mean[best] - self.sem[best]].min())
 
 
 def curve_parts(
@@ -109,7 +63,8 @@ def curve_parts(
             found.append(Part(f"{prefix}scan: width {width}, fold {fold}", {**settings, "fold": fold}, work, minutes))
 
     def ranks(folder: Path, _: Done) -> None:
-        write_values(folder, _rank_scores(load(), ridge))
+        views, groups = _rows(load())
+        write_values(folder, rank_scores(views, list(folds(len(views), N_FOLDS, groups, 0)), ridge=ridge))
 
     settings = {"scan": 1, "folds": N_FOLDS, "ridge": ridge, **data_settings}
     return [*found, Part(f"{prefix}scan: RRR", settings, ranks, 0.2)]
@@ -122,12 +77,7 @@ def _fold_work(
         views, groups = _rows(load())
         train, test = list(folds(len(views), N_FOLDS, groups, 0))[fold]
         model = SPLICE(**params).fit(views[train], callbacks=options.callbacks)
-        held_out = views[test]
-        told = {
-            f"{a}->{b}": reconstruction_r2(held_out[b], model.predict(b, {a: held_out[a]}))
-            for a, b in permutations(views.names, 2)
-        }
-        write_values(folder, {"reconstruction": model.score(held_out), "prediction": told})
+        write_values(folder, held_out_scores(model, views[test]))
 
     return work
 
@@ -137,18 +87,6 @@ def _rows(data: MultiViewData) -> tuple[Views, Array | None]:
     rows = np.sort(np.concatenate([data.split["train"], data.split["validation"]]))
     views = data.views[rows]
     return views, views.groups
-
-
-def _rank_scores(data: MultiViewData, ridge: float | None) -> dict[str, Any]:
-    views, groups = _rows(data)
-    arrays = {name: np.asarray(x, dtype=np.float64).reshape(len(views), -1) for name, x in views.arrays.items()}
-    folding: dict[str, Any] = {"n_folds": N_FOLDS, "groups": groups, "random_state": 0}
-    scores = {}
-    for a, b in permutations(arrays, 2):
-        x, y = arrays[a], arrays[b]
-        chosen = choose_ridge(x, y, **folding) if ridge is None else ridge
-        scores[f"{a}->{b}"] = rank_curve(x, y, ridge=chosen, **folding).scores
-    return scores
 
 
 def read_curves(done: Done, widths: Sequence[int], prefix: str = "") -> list[Curve]:
@@ -165,10 +103,7 @@ def read_curves(done: Done, widths: Sequence[int], prefix: str = "") -> list[Cur
     for arrow in values[0][0]["prediction"]:
         scores = np.array([[value["prediction"][arrow] for value in row] for row in values])
         found.append(Curve("SPLICE", f"R² of predicting {arrow}", np.array(widths), scores))
-    for arrow, rows in read_values(done[f"{prefix}scan: RRR"]).items():
-        scores = np.array(rows)
-        found.append(Curve("RRR", f"R² of predicting {arrow}", np.arange(scores.shape[1]), scores))
-    return found
+    return [*found, *rank_curves(read_values(done[f"{prefix}scan: RRR"]))]
 
 
 def curves_table(curves: Sequence[Curve], title: str = "Shared dimensions needed") -> Table:
@@ -186,13 +121,5 @@ def draw_curves(curves: Sequence[Curve]) -> Axes:
     """Draw every curve in a panel of its own, with one SEM and the saturation marked; return the first axes."""
     axes = panels(1, len(curves), size=(3.1, 2.8))
     for ax, curve in zip(axes, curves, strict=True):
-        low, high = curve.mean - curve.sem, curve.mean + curve.sem
-        ax.fill_between(curve.widths, low, high, color=PALETTE[0], alpha=0.3, linewidth=0)
-        marker = "o" if len(curve.widths) <= _FEW else None
-        ax.plot(curve.widths, curve.mean, color=PALETTE[0], marker=marker, markersize=4)
-        ax.axvline(curve.saturates_at, color=PALETTE[1], linestyle="--", label=f"saturates at {curve.saturates_at}")
-        ax.set_title(f"{curve.method}\n{curve.score}", fontsize="x-small")
-        ax.set_xlabel("rank" if curve.method == "RRR" else "shared width")
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.legend(fontsize="small", loc="lower right")
+        curve_plot(curve, ax=ax)
     return axes[0]

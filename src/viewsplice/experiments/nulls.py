@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from viewsplice._types import Array
 from viewsplice.metrics import knn_r2, linear_r2
-
-
-@dataclass(frozen=True)
-class Against:
-    """A score beside its null.
-
-    Attributes
-    ----------
-    score, null_mean, null_q95
-        What was found, and the mean and the 95 % quantile of what shuffled trials give.
-    p
-        (1 + shuffles that score as high) / (1 + shuffles).
-    """
-
-    score: float
-    null_mean: float
-    null_q95: float
-    p: float
-
-
-def against_null(score: float, nulls: list[float]) -> Against:
-    """Return a score beside its shuffled nulls."""
-    p = (1 + sum(null >= score for null in nulls)) / (1 + len(nulls))
-    return Against(score, float(np.mean(nulls)), float(np.quantile(nulls, 0.95)), p)
+from viewsplice.trust.nulls import Against, against_null, unit_rows
 
 
 def shuffle_trials(trials: Array, generator: np.random.Generator) -> Array:
@@ -48,7 +24,7 @@ def shuffle_trials(trials: Array, generator: np.random.Generator) -> Array:
     _, of_row, sizes = np.unique(trials, return_inverse=True, return_counts=True)
     if len(set(sizes.tolist())) > 1:
         raise ValueError(f"trials have {sizes.min()} to {sizes.max()} rows; expected as many in each")
-    rows = np.argsort(of_row, kind="stable").reshape(len(sizes), -1)  # (trials, bins)
+    rows = unit_rows(of_row)
     source = np.empty(len(trials), dtype=np.intp)
     source[rows] = rows[generator.permutation(len(sizes))]
     return source

@@ -6,10 +6,8 @@ name contains a hash of everything the content depends on.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
 import shutil
 import time
 import uuid
@@ -22,12 +20,12 @@ import numpy as np
 
 from viewsplice._types import Array
 from viewsplice.io import write_json
+from viewsplice.sweeps.tasks import settings_hash, slug
 
 Say = Callable[[str], None]
 Done = Mapping[str, Path]
 
 VALUES, ARRAYS, TIME = "values.json", "arrays.npz", "time.json"
-_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,14 +52,7 @@ class Part:
     @property
     def folder(self) -> str:
         """Return the name of its folder."""
-        words = re.sub(r"[^a-z0-9.]+", "-", self.name.lower()).strip("-")[:_LONGEST_NAME]
-        return f"{words}-{settings_hash(self.settings)}"
-
-
-def settings_hash(settings: Mapping[str, Any]) -> str:
-    """Return ten hexadecimal digits that change with any setting."""
-    text = json.dumps(settings, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
+        return f"{slug(self.name)}-{settings_hash(self.settings)}"
 
 
 def run_parts(parts: Sequence[Part], folder: Path, say: Say) -> dict[str, Path]:

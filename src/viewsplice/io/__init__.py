@@ -4,13 +4,14 @@ from viewsplice.io.fingerprint import fingerprint, fingerprints
 from viewsplice.io.latents import read_latents, write_latents
 from viewsplice.io.read import EXTENSIONS, read_array, read_column, read_columns, read_names, read_views
 from viewsplice.io.source import Source, parse_source
-from viewsplice.io.write import write_atomic, write_csv, write_json
+from viewsplice.io.write import json_text, write_atomic, write_csv, write_json
 
 __all__ = [
     "EXTENSIONS",
     "Source",
     "fingerprint",
     "fingerprints",
+    "json_text",
     "parse_source",
     "read_array",
     "read_column",

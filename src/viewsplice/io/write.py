@@ -43,8 +43,12 @@ def write_atomic(path: str | Path, data: bytes) -> None:
 
 def write_json(path: str | Path, content: Any) -> None:
     """Write a JSON file; NumPy values become plain ones, and NaN and infinities become null."""
-    text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomic(path, f"{text}\n".encode())
+    write_atomic(path, f"{json_text(content)}\n".encode())
+
+
+def json_text(content: Any) -> str:
+    """Return the text that `write_json` writes."""
+    return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

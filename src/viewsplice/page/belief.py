@@ -11,8 +11,9 @@ from scipy.spatial.distance import cdist
 from viewsplice._types import Array
 from viewsplice.geometry.submanifolds import decoded_view
 from viewsplice.metrics import on_manifold
+from viewsplice.page.audit import audited_leaks
 from viewsplice.page.content import Content, thinned
-from viewsplice.page.leaks import LeakRow, audited_leaks, is_leaking, largest_leak, leaks_html, measured_leaks
+from viewsplice.page.leaks import LeakRow, is_leaking, largest_leak, leaks_html, measured_leaks
 from viewsplice.page.markup import figure, fixed, note, panels, plain_symbol, symbol, words
 from viewsplice.plotting import distance_plot, loss_curves, spectrum_plot, to_svg, width_plot
 

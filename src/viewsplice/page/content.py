@@ -18,7 +18,7 @@ from viewsplice.metrics import is_collapsed
 from viewsplice.plotting import ColorKind
 from viewsplice.plotting.colors import coloring
 from viewsplice.trust import Shares, variance_shares
-from viewsplice.views import Views, as_views, row_blocks
+from viewsplice.views import Views, as_views
 
 _TOLERANCE = 1e-6
 _MOST_DRAWN = 50_000
@@ -169,23 +169,9 @@ def make_content(
 def parts_of(model: SPLICE, views: Views, latents: Latents[Array]) -> dict[str, Array]:
     """Return training and validation rows if these are the rows of the fit, else all rows."""
     train, held_out = model.split_["train"], model.split_["validation"]
-    if train.max() < len(views) and _are_fitted_rows(model, views, latents):
+    if model.fitted_.has_rows(views, latents):
         return {"training": train, "validation": held_out[held_out < len(views)]}
     return {"given": np.arange(len(views))}
-
-
-def _are_fitted_rows(model: SPLICE, views: Views, latents: Latents[Array]) -> bool:
-    """Tell by what a fit keeps of its rows: means of the training rows, and latents of the anchor."""
-    fitted, train = model.fitted_, model.split_["train"]
-    for name, standardizer in fitted.standardizers.items():
-        mean = np.zeros(standardizer.n_features)
-        for block in row_blocks(len(train), standardizer.n_features):
-            mean += views[name][train[block]].reshape(-1, standardizer.n_features).sum(axis=0, dtype=np.float64)
-        allowed = _TOLERANCE * (standardizer.scale + np.abs(standardizer.mean))
-        if (np.abs(mean / len(train) - standardizer.mean) > allowed).any():
-            return False
-    anchors = {space: latents.spaces()[space][found.anchors[0]] for space, found in fitted.geometry.items()}
-    return all(np.allclose(z, fitted.anchor.spaces()[space], rtol=1e-3, atol=1e-5) for space, z in anchors.items())
 
 
 def thinned(rows: Array, most: int) -> Array:

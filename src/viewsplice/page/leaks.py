@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from viewsplice._types import Array
+from viewsplice.page.audit import audit_html, told_table, verdict_html
 from viewsplice.page.content import Content, thinned
-from viewsplice.page.markup import figure, fixed, listing, note, table
+from viewsplice.page.markup import figure, fixed, note
 from viewsplice.plotting import leak_plot, to_svg
 from viewsplice.trust import probe_leaks
 from viewsplice.views import endpoints, is_arrow
@@ -20,7 +21,9 @@ _N_TRAIN, _N_TEST, _N_NULL, _N_COORDINATES = 800, 400, 10, 2
 _LEAST_ROWS = 40
 # R² above zero and the nulls from which a leak is worth a warning.
 _WORTH_SAYING = 0.05
-_NUMBERS = ("r2", "null_mean", "null_q95")
+
+_AUDITED = "the strongest of a line, neighbors, boosted trees and a network"
+_QUICK = "boosted trees and a network, the better of the two"
 
 LeakRow = Mapping[str, Any]
 
@@ -86,12 +89,6 @@ def _leading(z: Array) -> Array:
     return coordinates[:, coordinates.std(axis=0) > 0]
 
 
-def audited_leaks(audit: Mapping[str, Any] | None) -> list[LeakRow]:
-    """Return the leaks of an audit that have all their numbers; none without an audit."""
-    rows = (audit or {}).get("leaks") or []
-    return [row for row in rows if all(isinstance(row.get(key), int | float) for key in _NUMBERS)]
-
-
 def _excess(row: LeakRow) -> float:
     """Return by how much a leak is above zero and 95 % of its nulls."""
     return float(row["r2"] - max(row["null_q95"], 0.0))
@@ -110,44 +107,45 @@ def is_leaking(row: LeakRow) -> bool:
 def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
     """Return the section on leaks: a verdict, a figure and a table of the rows, and whatever else an audit has found.
 
-    ``rows`` come from `measured_leaks` or from the ``leaks`` of an audit.
+    ``rows`` come from `measured_leaks` or from `audited_leaks`.
     """
     html = "<h3>Does one space leak into another?</h3>"
+    said = verdict_html(audit) if audit else ""
+    rest = audit_html(audit) if audit else ""
     if not rows:
         html += "<p>Not measured: there are too few rows to train and test a probe, or too few spaces.</p>"
-        return html + _rest_of(audit)
-    leaking = [row for row in rows if is_leaking(row)]
-    for row in leaking:
-        html += note(
-            "warn",
-            f"{_space(row['source'])} tells R² = {fixed(row['r2'])} of {_space(row['target'])}, where shuffled rows "
-            f"give {fixed(row['null_mean'])} (95 % below {fixed(row['null_q95'])}).",
-        )
-    if not leaking:
-        html += note("good", f"No space tells more about another than shuffled rows do, by R² = {_WORTH_SAYING}.")
+        return html + said + rest
+    probes = (
+        "the strongest of a line, neighbors, boosted trees and a network"
+        if said
+        else "boosted trees and a network, the better of the two"
+    )
     caption = (
-        "Fresh probes (boosted trees and a network, the better of the two) predict the coordinates of one space from "
-        "another on held-out rows; gray bars are the same with rows shuffled."
+        f"Fresh probes ({probes}) predict the coordinates of one space from another on held-out rows; gray bars are "
+        "the same with rows shuffled."
     )
     worst = largest_leak(rows)
     assert worst is not None
     told = f"The largest is R² {fixed(worst['r2'])} of {worst['target']} from {worst['source']}"
+    html += said or _leak_notes(rows)
     html += figure(to_svg(leak_plot(rows)), caption, f"What probes read out of each space. {told}.", is_wide=True)
-    head = ["from", "about", "probe", "R²", "nulls: mean", "nulls: 95 %", "p"]
-    cells = [
-        [escape(str(row.get(key, ""))) for key in ("source", "target", "probe")]
-        + [fixed(row[key], 3) for key in _NUMBERS]
-        + [listing(row.get("p"))]
-        for row in rows
-    ]
-    return html + table(head, cells) + _rest_of(audit)
+    return html + told_table(rows) + rest
+
+
+def _leak_notes(rows: Sequence[LeakRow]) -> str:
+    """Return a warning for every leak, or a sentence that there is none."""
+    leaking = [row for row in rows if is_leaking(row)]
+    if not leaking:
+        return note("good", f"No space tells more about another than shuffled rows do, by R² = {_WORTH_SAYING}.")
+    return "".join(
+        note(
+            "warn",
+            f"{_space(row['source'])} tells R² = {fixed(row['r2'])} of {_space(row['target'])}, where shuffled rows "
+            f"give {fixed(row['null_mean'])} (95 % below {fixed(row['null_q95'])}).",
+        )
+        for row in leaking
+    )
 
 
 def _space(name: Any) -> str:
     return f"<b>{escape(str(name))}</b>"
-
-
-def _rest_of(audit: Mapping[str, Any] | None) -> str:
-    """Return what an audit has found besides leaks, by name."""
-    rest = {name: value for name, value in (audit or {}).items() if name != "leaks"}
-    return f"<h3>The audit</h3>{listing(rest)}" if rest else ""

@@ -22,11 +22,15 @@ from viewsplice.plotting.reconstruction import reconstruction_plot as reconstruc
 from viewsplice.plotting.shares import feature_r2 as feature_r2
 from viewsplice.plotting.shares import feature_shares as feature_shares
 from viewsplice.plotting.shares import share_bars as share_bars
+from viewsplice.plotting.sweeps import curve_plot as curve_plot
+from viewsplice.plotting.sweeps import scan_plot as scan_plot
+from viewsplice.plotting.sweeps import trials_plot as trials_plot
 from viewsplice.plotting.training import loss_curves as loss_curves
 
 __all__ = [
     "ColorKind",
     "barcode_plot",
+    "curve_plot",
     "distance_plot",
     "feature_map",
     "feature_r2",
@@ -35,9 +39,11 @@ __all__ = [
     "leak_plot",
     "loss_curves",
     "reconstruction_plot",
+    "scan_plot",
     "share_bars",
     "spectrum_plot",
     "to_png",
     "to_svg",
+    "trials_plot",
     "width_plot",
 ]

@@ -1,0 +1,72 @@
+"""What an audit found, shown: its verdict, what tests stand behind it, and what the spaces may and do tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from viewsplice.page.markup import fixed, listing, note, table
+
+Audited = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+NUMBERS = ("r2", "null_mean", "null_q95")
+# What a space may tell: rows of these kinds are no leaks.
+_TOLD = ("view", "covariate")
+_ALPHA = 0.05
+_TITLES = {
+    "shared": "Is anything shared?",
+    "dependence": "Do spaces depend on each other beyond what can be predicted?",
+    "stability": "Would another seed or anchor have shown the same?",
+    "assumptions": "What the method takes for granted",
+}
+
+
+def audited_leaks(audit: Audited | None) -> list[Row]:
+    """Return the leaks of an audit that have all their numbers; none without an audit."""
+    return [row for row in _measured(audit) if row.get("kind") not in _TOLD]
+
+
+def verdict_html(audit: Audited) -> str:
+    """Return what an audit says in words; "" where it says nothing."""
+    verdict, p = audit.get("verdict"), audit.get("p_shared")
+    if not verdict:
+        return ""
+    assumptions = [item for item in audit.get("assumptions") or () if isinstance(item, Mapping)]
+    doubted = any(item.get("holds") is False for item in assumptions)
+    is_fine = isinstance(p, int | float) and p <= _ALPHA and str(verdict).startswith("No leak found") and not doubted
+    return note("good" if is_fine else "warn", escape(str(verdict)))
+
+
+def audit_html(audit: Audited) -> str:
+    """Return the tables behind a verdict, closed until asked for; whatever else an audit holds, by its name."""
+    told = [row for row in _measured(audit) if row.get("kind") in _TOLD]
+    html = _details("What does each space tell about the views and covariates?", told_table(told)) if told else ""
+    shown = {name: value for name, value in audit.items() if name not in ("leaks", "verdict", "p_shared") and value}
+    for name, value in shown.items():
+        html += _details(_TITLES.get(name, name.replace("_", " ")), listing(value))
+    p = audit.get("p_shared")
+    said = f"<p>Shared information, against exchanged pairs: p = {escape(str(p))}.</p>" if p is not None else ""
+    return f"<h3>The audit</h3>{said}{html}" if said or html else ""
+
+
+def told_table(rows: Sequence[Row]) -> str:
+    """Return what probes read, one row per question."""
+    head = ["from", "about", "probe", "R²", "nulls: mean", "nulls: 95 %", "p"]
+    cells = [
+        [escape(str(row.get(key, ""))) for key in ("source", "target", "probe")]
+        + [fixed(row[key], 3) for key in NUMBERS]
+        + [listing(row.get("p"))]
+        for row in rows
+    ]
+    return table(head, cells)
+
+
+def _measured(audit: Audited | None) -> list[Row]:
+    rows = (audit or {}).get("leaks") or []
+    return [row for row in rows if all(isinstance(row.get(key), int | float) for key in NUMBERS)]
+
+
+def _details(title: str, html: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>{html}</details>"

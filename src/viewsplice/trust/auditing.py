@@ -1,0 +1,194 @@
+"""The audit: on held-out rows, what each latent space knows, whether views share anything, and what was assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from viewsplice._random import RandomState, derive_seed, numpy_generator, root_seed
+from viewsplice._types import Array
+from viewsplice.config import check_number
+from viewsplice.estimator import SPLICE
+from viewsplice.ordering import RowOrder
+from viewsplice.sweeps.sweep import Sweep
+from viewsplice.trust.assumptions import Assumption, check_coverage, check_independence
+from viewsplice.trust.dependence import MOST_ROWS, Dependence, measure_dependence
+from viewsplice.trust.nulls import Exchange
+from viewsplice.trust.probes import along_axes
+from viewsplice.trust.readings import Parts, questions, read_all
+from viewsplice.trust.rows import AuditRows, choose_rows
+from viewsplice.trust.sharing import Sharing, Telling, shared_information
+from viewsplice.trust.stability import Halves, compare_anchors, compare_refits, refits
+from viewsplice.trust.verdict import Audit, write_verdict
+from viewsplice.views import Views, as_views, is_arrow
+
+_N_ANCHORS = 3
+_N_DEPENDENCE = 199
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """How thorough an audit is.
+
+    Parameters
+    ----------
+    n_permutations
+        Exchanges of held-out pairs behind each p-value.
+    n_null
+        Exchanges on which all probes are trained afresh (the definition of a leak has 20).
+    n_refits
+        Refits with other seeds; 0: none.
+    most_rows
+        Rows that probes and refits learn from, and rows that judge, at most.
+    """
+
+    n_permutations: int = 999
+    n_null: int = 20
+    n_refits: int = 2
+    most_rows: int = 4000
+
+    def __post_init__(self) -> None:
+        for name, low in (("n_permutations", 19), ("n_null", 1), ("n_refits", 0), ("most_rows", 40)):
+            check_number(name, getattr(self, name), low=low, integer=True)
+
+
+def audit(
+    model: SPLICE,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    covariates: Mapping[str, Any] | None = None,
+    random_state: RandomState = None,
+    settings: AuditSettings | None = None,
+    sweep: Sweep | None = None,
+) -> Audit:
+    """Return whether a fitted model can be believed.
+
+    Rows that the model was not fitted to make the strictest audit; of the rows of its fit, the validation rows judge.
+    Rows in groups are exchanged as whole groups, and rows that are like their neighbors only shifted.
+
+    Parameters
+    ----------
+    model
+        The fitted model; it stays as it is.
+    X, y
+        All its views, as for ``fit``.
+    groups
+        Label per row, such as the trial: rows of one group are not independent.
+    covariates
+        By name, what else is known of the rows: numbers (n,), columns (n, k), or labels (n,). Give an angle as its
+        cosine and its sine.
+    random_state
+        Seed of everything random.
+    settings
+        How thorough the audit is.
+    sweep
+        How probes and refits are run.
+    """
+    settings, sweep, seed = settings or AuditSettings(), sweep or Sweep(), root_seed(random_state)
+    views = _checked(model, X, y, groups)
+    known = {name: _as_columns(name, values, len(views)) for name, values in (covariates or {}).items()}
+    latents = model.transform(views)
+    rows = choose_rows(model, views, latents, most=settings.most_rows, generator=numpy_generator(seed, "audit rows"))
+    spaces, n_orders = latents.spaces(), settings.n_permutations
+    parts = _parts(rows, spaces, views, known)
+    asked = questions(spaces, views, known)
+    leaks = read_all(asked, parts, n_null=settings.n_null, n_orders=n_orders, sweep=sweep, seed=seed)
+    judge = views[rows.judge]
+    halves = Halves(views[rows.learn], judge, parts.exchanges[1], rows.order.gap)
+    # Where nothing was held out, a refit tells whether anything is shared.
+    n_refits = max(settings.n_refits, 0 if len(rows.held_out) else 1)
+    found = refits(model, halves, n_refits=n_refits, n_orders=n_orders, sweep=sweep, seed=seed)
+    shared = _sharing(model, views, rows, found, n_orders, seed)
+    anchors = numpy_generator(seed, "anchors").choice(len(judge), _N_ANCHORS, replace=False)
+    stability = compare_refits(parts.spaces[1], found) + compare_anchors(model, judge, anchors, seed=seed)
+    dependence = _dependences(parts.spaces[1], rows.part(rows.judge), seed)
+    assumptions = [
+        check_independence(dependence),
+        check_coverage(model, judge, anchors),
+        Assumption("order of rows", None, f"There are {rows.order}; p-values come from {shared.scheme}."),
+        Assumption("held-out rows", bool(len(rows.held_out)), rows.note),
+    ]
+    failures = [refit["failure"] for refit in found if "failure" in refit]
+    verdict = write_verdict(shared, leaks, stability, assumptions, failures)
+    return Audit(shared.p, leaks, dependence, stability, assumptions, verdict, shared)
+
+
+def _checked(model: SPLICE, X: Any, y: Any, groups: Any) -> Views:
+    """Return all views of the model, in its order, with their groups."""
+    check_is_fitted(model)
+    given = as_views(X, y, names=model.view_names_)
+    return Views(model._check(given, complete=True), groups=given.groups if groups is None else groups)
+
+
+def _as_columns(name: str, values: Any, n_rows: int) -> Array:
+    """Return a covariate as columns of numbers, (n, k): labels become one column each."""
+    array = np.asarray(values)
+    if array.ndim not in (1, 2) or len(array) != n_rows:
+        raise ValueError(f"covariate {name!r} has shape {array.shape}; expected one value or row per row: ({n_rows},)")
+    if array.dtype.kind in "iuf":
+        if not np.isfinite(array).all():
+            raise ValueError(f"covariate {name!r} has NaN or infinite entries; expected finite numbers")
+        return array.reshape(n_rows, -1).astype(np.float64)
+    if array.ndim == 2:
+        raise TypeError(
+            f"covariate {name!r} has dtype {array.dtype} and two axes; expected columns of numbers, or labels"
+        )
+    labels = np.unique(array.astype(str))
+    columns: Array = (array.astype(str)[:, None] == labels).astype(np.float64)
+    return columns
+
+
+def _parts(rows: AuditRows, spaces: Mapping[str, Array], views: Views, known: Mapping[str, Array]) -> Parts:
+    """Return latents and targets of rows to learn from and of rows to judge on."""
+    named = {f"view {name}": x for name, x in views.arrays.items()}
+    clash = set(known) & {*spaces, *named}
+    if clash:
+        raise ValueError(f"covariate {min(clash)!r} has the name of a space or a view; expected another name")
+
+    def both(arrays: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+        learn, judge = ({name: x[part] for name, x in arrays.items()} for part in (rows.learn, rows.judge))
+        return learn, judge
+
+    learned, judged = both({**spaces, **known})
+    for name, x in named.items():
+        # Once for all spaces: views may be wide.
+        learned[name], judged[name] = along_axes(*(x[part].reshape(len(part), -1) for part in (rows.learn, rows.judge)))
+    learn, judge = (Exchange.of(rows.part(part)) for part in (rows.learn, rows.judge))
+    return Parts(spaces=both(spaces), targets=(learned, judged), exchanges=(learn, judge))
+
+
+def _sharing(
+    model: SPLICE, views: Views, rows: AuditRows, found: list[dict[str, Any]], n_orders: int, seed: int
+) -> Sharing:
+    """Return whether views share anything, by the model itself on held-out rows, or else by the first refit."""
+    if len(rows.held_out):
+        exchange = Exchange.of(rows.part(rows.held_out))
+        return shared_information(model, views[rows.held_out], exchange, n_orders=n_orders, seed=seed)
+    told = next((refit["sharing"] for refit in found if "sharing" in refit), None)
+    if told is None:
+        raise ValueError(
+            f"nothing was held out from the fit, and a refit failed ({found[0]['failure']}); expected rows that are "
+            "new to the model"
+        )
+    return Sharing(**{**told, "arrows": tuple(Telling(**arrow) for arrow in told["arrows"])})
+
+
+def _dependences(spaces: Mapping[str, Array], order: RowOrder, seed: int) -> list[Dependence]:
+    """Return the dependence of all pairs of spaces that should have none: a private one and any other."""
+    kept = order.thinned(MOST_ROWS)
+    exchange = Exchange.of(order.take(kept))
+    used = {name: z[kept] for name, z in spaces.items() if z.shape[1]}
+    pairs = [(a, b) for a, b in combinations(used, 2) if not (is_arrow(a) and is_arrow(b))]
+    return [
+        measure_dependence(
+            pair, (used[pair[0]], used[pair[1]]), exchange, n_orders=_N_DEPENDENCE, seed=derive_seed(seed, *pair)
+        )
+        for pair in pairs
+    ]

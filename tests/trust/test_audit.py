@@ -1,0 +1,309 @@
+"""The audit as a whole: which rows it uses, what it asks, and that its words say no more than its numbers."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+import viewsplice
+from benchmarks.leaks import DIRECTIONS, latents, p_of_leak
+from benchmarks.significance import independent_views
+from viewsplice import SPLICE, Blocks, MLPNetworks, TrainConfig
+from viewsplice._types import Latents
+from viewsplice.sweeps import Sweep
+from viewsplice.trust import Agreement, Assumption, AuditSettings, Dependence, Sharing, Telling, Told, audit, networks
+from viewsplice.trust.assumptions import check_coverage, check_independence, holm
+from viewsplice.trust.auditing import _as_columns
+from viewsplice.trust.readings import LEAKS, questions
+from viewsplice.trust.rows import choose_rows
+from viewsplice.trust.verdict import found_leaks, p_words, write_verdict
+from viewsplice.views import Views
+
+QUICK = AuditSettings(n_permutations=39, n_null=1, n_refits=1, most_rows=200)
+
+
+def estimator(**params) -> SPLICE:
+    training = TrainConfig(epochs=12, batch_size=40, learning_rate=5e-3, restart_passes=4)
+    return SPLICE(1, 1, networks=MLPNetworks((24,)), training=training, geometry=None, random_state=0, **params)
+
+
+def sharing_views(n_rows: int, seed: int = 0) -> tuple[Views, np.ndarray]:
+    """Return two views with one shared factor, which is also returned, and one private factor each."""
+    rng, mixing = np.random.default_rng(seed), np.random.default_rng(99)
+    shared = rng.uniform(-1, 1, size=(n_rows, 1))
+    arrays = [np.hstack([shared, rng.uniform(-1, 1, size=(n_rows, 1))]) @ mixing.normal(size=(2, w)) for w in (6, 5)]
+    return Views(arrays), shared[:, 0]
+
+
+def shorten(patch: pytest.MonkeyPatch) -> None:
+    """Train probes of networks for a few steps only."""
+    patch.setattr(networks, "_N_ROUNDS", 4)
+    patch.setattr(networks, "_LEAST_STEPS_PER_ROUND", 6)
+
+
+@pytest.fixture(autouse=True)
+def _short_networks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.node.get_closest_marker("slow") is None:
+        shorten(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def model() -> SPLICE:
+    return estimator().fit(sharing_views(300)[0], validation=0.2)
+
+
+@pytest.fixture(scope="module")
+def audited(model: SPLICE) -> viewsplice.trust.Audit:
+    views, shared = sharing_views(300, seed=1)
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch)
+        covariates = {"s": shared, "sign": np.where(shared > 0, "up", "down")}
+        return viewsplice.audit(model, views, covariates=covariates, random_state=0, settings=QUICK)
+
+
+def test_every_direction_is_asked_about(audited) -> None:
+    asked = {(row.source, row.target): row.kind for row in audited.leaks if row.is_leak}
+    assert asked == {
+        ("A", "B->A"): "shared into private",
+        ("B", "A->B"): "shared into private",
+        ("A", "B"): "private into private",
+        ("B", "A"): "private into private",
+        ("A->B", "A"): "own private into shared",
+        ("B->A", "B"): "own private into shared",
+        ("A->B", "B"): "private into shared",
+        ("B->A", "A"): "private into shared",
+    }
+    others = {(row.source, row.target) for row in audited.leaks if not row.is_leak}
+    assert others == {(z, y) for z in ("A", "B", "A->B", "B->A") for y in ("view A", "view B", "s", "sign")}
+
+
+def test_rows_read_as_dicts_and_as_objects(audited) -> None:
+    row = audited.leaks[0]
+    columns = {"source", "target", "kind", "probe", "r2", "null_mean", "null_q95", "p"}
+    assert set(row) == columns
+    assert row["r2"] == row.r2
+    assert dict(row)["p"] == row.p
+    with pytest.raises(KeyError, match="no 'leek'; there are source"):
+        row["leek"]
+
+
+def test_what_is_shared_is_found(audited) -> None:
+    assert audited.p_shared == audited.shared.p == 1 / 40
+    told = {(row.source, row.target): row for row in audited.leaks}
+    for space in ("A->B", "B->A"):
+        assert told[space, "s"].r2 > 0.8
+        assert told[space, "s"].p == 1 / 40
+        assert told[space, "sign"].r2 > 0.4
+    assert told["A", "view A"].r2 > told["A", "view B"].r2 + 0.2
+
+
+def test_the_result_is_json_and_a_table(audited) -> None:
+    content = json.loads(audited.to_json())
+    assert set(content) == {"p_shared", "leaks", "dependence", "stability", "assumptions", "verdict", "shared"}
+    assert content["leaks"][0]["source"] == "A"
+    assert content["shared"]["arrows"][0]["arrow"] == "A->B"
+    lines = audited.table().splitlines()
+    assert lines[0].split() == ["space", "about", "kind", "probe", "R²", "null", "null", "95", "%", "p"]
+    assert len(lines) == 1 + len(audited.leaks)
+
+
+def test_refits_and_anchors_are_compared(audited) -> None:
+    compared = {(row.space, row.compared) for row in audited.stability}
+    spaces = ("A", "B", "A->B", "B->A")
+    assert compared == {
+        (space, words) for space in spaces for words in ("model, refit 1", "anchor 1, anchor 2", "anchor 1, anchor 3")
+    }
+    assert all(0 <= row.procrustes <= 1 for row in audited.stability)
+
+
+def test_assumptions_are_sentences(audited) -> None:
+    found = {row.name: row for row in audited.assumptions}
+    assert list(found) == ["independence", "coverage", "order of rows", "held-out rows"]
+    assert found["held-out rows"].holds
+    assert "All 300 rows are taken to be new" in found["held-out rows"].sentence
+    assert {(row.first, row.second) for row in audited.dependence} == {
+        ("A", "B"),
+        ("A", "A->B"),
+        ("A", "B->A"),
+        ("B", "A->B"),
+        ("B", "B->A"),
+    }
+    assert audited.verdict.endswith(found["held-out rows"].sentence)
+
+
+def rows_of(model: SPLICE, views: Views, most: int = 1000):
+    return choose_rows(model, views, model.transform(views), most=most, generator=np.random.default_rng(0))
+
+
+def test_of_the_rows_of_the_fit_validation_rows_judge(model) -> None:
+    rows = rows_of(model, sharing_views(300)[0])
+    np.testing.assert_array_equal(rows.judge, model.split_["validation"])
+    np.testing.assert_array_equal(rows.held_out, model.split_["validation"])
+    np.testing.assert_array_equal(rows.learn, model.split_["train"])
+    assert "60 of its validation rows judge" in rows.note
+    assert len(rows_of(model, sharing_views(300)[0], most=40).learn) == 40
+
+
+def test_new_rows_are_cut_in_two(model) -> None:
+    rows = rows_of(model, sharing_views(300, seed=1)[0])
+    assert len(rows.held_out) == 300
+    assert np.array_equal(np.sort(np.concatenate([rows.learn, rows.judge])), np.arange(300))
+
+
+def test_validation_rows_between_training_rows_of_a_series_are_not_held_out() -> None:
+    views = independent_views(0, 400, 0.95)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        random = estimator().fit(views)
+    rows = rows_of(random, views)
+    assert len(rows.held_out) == 0
+    assert "lie between its training rows" in rows.note
+    blocked = estimator().fit(views, validation=Blocks(0.3, n_blocks=1))
+    rows = rows_of(blocked, views)
+    assert len(rows.held_out) > 50
+    train = blocked.split_["train"]
+    assert np.abs(rows.held_out[:, None] - train).min() > rows.order.gap
+    found = audit(random, views, random_state=0, settings=QUICK)
+    assert found.shared.scheme == "circular shifts of rows"
+    assert not {row.name: row.holds for row in found.assumptions}["held-out rows"]
+    assert found.p_shared > 0.05
+
+
+def test_groups_divided_by_the_fit_are_not_held_out(model) -> None:
+    views, _ = sharing_views(300)
+    grouped = Views(views, groups=np.repeat(np.arange(30), 10))
+    assert len(rows_of(model, grouped).held_out) == 0
+    fitted = estimator().fit(grouped, validation=0.3)
+    rows = rows_of(fitted, grouped)
+    np.testing.assert_array_equal(rows.held_out, fitted.split_["validation"])
+    found = audit(fitted, grouped, random_state=0, settings=QUICK)
+    assert found.shared.scheme == "permutations of groups"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"X": sharing_views(30)[0]}, ValueError, "got 30 rows; expected at least 40 rows"),
+        ({"X": sharing_views(60)[0], "groups": np.repeat([0, 1], 30)}, ValueError, "got 2 groups; expected"),
+        ({"X": sharing_views(60)[0]["A"]}, ValueError, "view 'B' is missing"),
+        ({"X": sharing_views(60)[0], "covariates": {"A": np.arange(60)}}, ValueError, "has the name of a space"),
+        ({"X": sharing_views(60)[0], "covariates": {"c": np.arange(59)}}, ValueError, r"shape \(59,\); expected one"),
+        ({"X": sharing_views(60)[0], "covariates": {"c": np.full(60, np.nan)}}, ValueError, "has NaN or infinite"),
+        ({"X": sharing_views(60)[0], "covariates": {"c": np.full((60, 2), "x")}}, TypeError, "columns of numbers"),
+    ],
+)
+def test_bad_input(model, arguments, error, message) -> None:
+    with pytest.raises(error, match=message):
+        audit(model, **arguments, settings=QUICK)
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(ValueError, match="n_permutations is 5; expected an integer of at least 19"):
+        AuditSettings(n_permutations=5)
+
+
+def test_labels_become_columns() -> None:
+    assert _as_columns("c", ["b", "a", "b"], 3).tolist() == [[0, 1], [1, 0], [0, 1]]
+    assert _as_columns("c", np.array([True, False]), 2).tolist() == [[0, 1], [1, 0]]
+    assert _as_columns("c", [1, 2, 3], 3).tolist() == [[1], [2], [3]]
+
+
+def test_a_failed_refit_is_said_and_does_not_end_the_audit(model, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_, **__):
+        raise ValueError("no luck")
+
+    views, _ = sharing_views(300, seed=1)
+    monkeypatch.setattr(SPLICE, "fit", fail)
+    found = audit(model, views, random_state=0, settings=QUICK)
+    assert "A refit failed: no luck." in found.verdict
+    assert not [row for row in found.stability if "refit" in row.compared]
+
+
+def test_the_same_seed_gives_the_same_audit_and_tasks_are_kept(model, audited, tmp_path) -> None:
+    views, shared = sharing_views(300, seed=1)
+    covariates = {"s": shared, "sign": np.where(shared > 0, "up", "down")}
+    seen = []
+    for n_done in (len(audited.leaks) + 1, 0):
+        sweep = Sweep(folder=tmp_path, on_done=seen.append)
+        again = audit(model, views["A"], views["B"], covariates=covariates, random_state=0, settings=QUICK, sweep=sweep)
+        assert again.to_json() == audited.to_json()
+        assert len(seen) == n_done
+        seen.clear()
+
+
+def test_questions_leave_out_spaces_without_dimensions() -> None:
+    spaces = latents(10, 0) | {"B": np.zeros((10, 0))}
+    views = Views([np.zeros((10, 2)), np.zeros((10, 2))])
+    asked = questions(Latents({"A": spaces["A"], "B": spaces["B"]}, {}).spaces() | spaces, views, {})
+    assert not [one for one in asked if "B" in one[:2]]
+    assert ("A", "B->A", "shared into private") in asked
+
+
+def telling(p: float, n_effective: float = 100.0, smallest: float = 0.001) -> Sharing:
+    arrows = (Telling("A->B", 0.3, 0.5, 0.0, 0.1, p),)
+    return Sharing(p, smallest, "permutations of rows", 999, 100, n_effective, arrows)
+
+
+def told(leak: float, p: float, source: str = "A", kind: str = LEAKS[0]) -> Told:
+    return Told(source, "B->A", kind, "network", leak, 0.0, 0.01, p)
+
+
+def test_verdicts_by_hand() -> None:
+    clean = [told(0.002, 0.4), told(-0.1, 1.0, "B")]
+    words = write_verdict(telling(0.002), clean, [], [])
+    assert words.startswith("No leak found, p < 0.01 for shared information.")
+    assert "The largest of 2 directions is 0.2% of variance (A about B->A)." in words
+    leaky = [told(0.05, 0.001), told(0.004, 0.001, "B"), told(0.9, 0.001, "A", "view")]
+    words = write_verdict(telling(0.2), leaky, [], [])
+    assert words.startswith("1 leak found, p = 0.2 for shared information.")
+    assert "A tells 5.0% of B->A (shared into private; network, p < 0.01)." in words
+    assert "Traces below 1 % of variance: B about B->A." in words
+    few = write_verdict(telling(0.05, 12.0, 0.04), clean, [], [])
+    assert "equal to about 12 independent ones" in few
+    assert "So few independent rows could not have shown a leak." in few
+    stable = [Agreement("A", "model, refit 1", 0.95, 0.99), Agreement("B", "anchor 1, anchor 2", 0.5, 0.7)]
+    words = write_verdict(telling(0.001), clean, stable, [Assumption("x", True, "All is well.")])
+    assert "Refits with other seeds and rows agree: Procrustes R² 0.95 at the lowest (A), canonical" in words
+    assert "Other anchors do not agree: Procrustes R² 0.50" in words
+    assert words.endswith("All is well.")
+    nothing = Sharing(1.0, 1.0, "permutations of rows", 0, 100, 100.0, ())
+    assert "no shared space" in write_verdict(nothing, [], [], [])
+    assert write_verdict(nothing, [], [], []).startswith("No leak could be tested, p = 1 for shared")
+
+
+def test_one_in_twenty_of_many_directions_is_not_a_leak() -> None:
+    rows = [told(0.05, 0.04), *(told(0.0, 0.5) for _ in range(7))]
+    assert found_leaks(rows) == ([], [])
+    assert p_words(0.0004) == "p < 0.001"
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([]) == []
+
+
+def test_independence_by_hand() -> None:
+    strong, weak = Dependence("A", "B", 0.2, 0.05, 0.005, 100), Dependence("A", "A->B", 0.001, 0.05, 0.6, 100)
+    assert check_independence([strong, weak]).holds is False
+    assert "A and B" in check_independence([strong, weak]).sentence
+    assert check_independence([weak]).holds is True
+    assert check_independence([]).holds is None
+
+
+def test_combinations_that_the_data_lack_are_told(model) -> None:
+    views, _ = sharing_views(300, seed=1)
+    assert check_coverage(model, views, np.array([0, 1])).holds
+    # The shared factor of both views is also their private one: no two rows differ in one of them alone.
+    rng = np.random.default_rng(3)
+    factor, mixing = rng.uniform(-1, 1, size=(300, 1)), np.random.default_rng(99)
+    tied = Views([np.hstack([factor, factor]) @ mixing.normal(size=(2, w)) for w in (6, 5)])
+    found = check_coverage(model, tied, np.array([int(factor.argmax()), int(factor.argmin())]))
+    assert found.holds is False
+    assert "do not sample these combinations" in found.sentence
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_planted_leak_is_found_in_every_direction(direction) -> None:
+    assert p_of_leak(0, 2000, direction, 0.05) < 0.05
+    assert p_of_leak(0, 2000, direction, 0.0) > 0.05
