@@ -23,7 +23,9 @@ LAYERS: dict[str, int] = {
     "training": 3,
     **dict.fromkeys(("_attributes", "estimator", "fitted", "preparation", "recipes", "persistence", "baselines"), 4),
     **dict.fromkeys(("plotting", "trust", "sweeps"), 5),
-    **dict.fromkeys(("arguments", "cli", "demo", "experiments", "inputs", "page", "report", "runs", "studies"), 6),
+    **dict.fromkeys(
+        ("arguments", "cli", "demo", "experiments", "inputs", "page", "report", "resuming", "runs", "studies"), 6
+    ),
 }
 
 # What a module or package may not import although its layer would allow it.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,9 +29,10 @@ from viewsplice._validation import (
 from viewsplice.config import GeometryConfig, TrainConfig, check_number
 from viewsplice.fitted import Fitted
 from viewsplice.metrics import reconstruction_r2
-from viewsplice.persistence import load_model, save_model
+from viewsplice.persistence import load_model, problem_to_json, save_model
 from viewsplice.preparation import check_enough_rows, choose_device, loss_units, prepare
 from viewsplice.recipes import Problem, choose_settings, solve
+from viewsplice.training.checkpoints import Checkpoints
 from viewsplice.training.evaluation import objective
 from viewsplice.training.fresh import fresh_terms
 from viewsplice.training.loop import Callback
@@ -122,6 +125,7 @@ class SPLICE(FittedAttributes, BaseEstimator):
         groups: Any = None,
         validation: Any = 0.1,
         callbacks: Sequence[Callback] = (),
+        checkpoint: str | PathLike[str] | None = None,
     ) -> SPLICE:
         """Fit to paired rows.
 
@@ -136,6 +140,9 @@ class SPLICE(FittedAttributes, BaseEstimator):
             evaluated.
         callbacks
             Functions of an `EpochEvent`, called after each epoch; returning True ends the stage.
+        checkpoint
+            A folder in which the fit keeps what it has done: the same fit (data, settings, versions and a given
+            ``random_state``) goes on from there, with the same bits. Remove it when the model is saved.
         """
         check_number("lambda_dis", self.lambda_dis, low=0)
         seed = root_seed(self.random_state)
@@ -175,6 +182,8 @@ class SPLICE(FittedAttributes, BaseEstimator):
             seed=seed,
             callbacks=tuple(callbacks),
         )
+        if checkpoint is not None:
+            problem = replace(problem, checkpoints=Checkpoints(Path(checkpoint), problem_to_json(problem)))
         self.fitted_ = Fitted.from_solution(
             solve(problem), prepared.standardizers, settings, seed, prepared.split, views
         )

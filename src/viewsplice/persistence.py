@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,10 @@ from viewsplice.fitted import Fitted
 from viewsplice.frontend import Standardizer
 from viewsplice.geometry.diffusion import DiffusionDistance
 from viewsplice.geometry.targets import SpaceGeometry
-from viewsplice.io import write_atomic
+from viewsplice.io import fingerprint, write_atomic
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
-from viewsplice.recipes import Choice, Settings
+from viewsplice.recipes import Choice, Problem, Settings
 
 FORMAT_VERSION = 1
 _NETWORKS: dict[str, Callable[..., Networks]] = {
@@ -78,6 +79,20 @@ def _arrays(fitted: Fitted) -> dict[str, Array]:
     for space, found in fitted.geometry.items():
         arrays |= {f"geometry/{space}/{name}": getattr(found, name) for name in _GEOMETRY_ARRAYS}
     return arrays
+
+
+def problem_to_json(problem: Problem) -> dict[str, Any]:
+    """Return everything the bits of a fit depend on: settings, widths, seed, versions, and fingerprints of the data."""
+    data = problem.data
+    tensors = {**data.views, "train": data.train, "validation": data.validation}
+    return {
+        "settings": settings_to_json(vars(problem.settings)),
+        "widths": problem.widths,
+        "lambda_dis": problem.lambda_dis,
+        "seed": problem.seed,
+        "data": {name: fingerprint(x.cpu().numpy()) for name, x in tensors.items()},
+        "versions": {name: version(name) for name in ("viewsplice", "torch")},
+    }
 
 
 def settings_to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
