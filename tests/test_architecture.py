@@ -14,7 +14,9 @@ PACKAGE = Path(__file__).parents[1] / "src" / "viewsplice"
 
 # A name stands for a module, or for all modules of a package that have no entry of their own.
 LAYERS: dict[str, int] = {
-    **dict.fromkeys(("_types", "_validation", "_random", "exceptions", "config", "records", "splits", "views"), 0),
+    **dict.fromkeys(
+        ("_types", "_validation", "_random", "exceptions", "config", "records", "splits", "spool", "views"), 0
+    ),
     **dict.fromkeys(("networks", "losses", "frontend", "chunks", "counts", "io", "metrics", "datasets", "ordering"), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("neighbors", "geodesics", "landmark_mds", "isomap")), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("walks", "diffusion")), 1),

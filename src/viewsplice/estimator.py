@@ -30,7 +30,7 @@ from viewsplice.config import GeometryConfig, TrainConfig, check_number
 from viewsplice.fitted import Fitted
 from viewsplice.metrics import reconstruction_r2
 from viewsplice.persistence import load_model, problem_to_json, save_model
-from viewsplice.preparation import check_enough_rows, choose_device, loss_units, prepare
+from viewsplice.preparation import check_enough_rows, check_size, choose_device, loss_units, prepare
 from viewsplice.recipes import Problem, choose_settings, solve
 from viewsplice.training.checkpoints import Checkpoints
 from viewsplice.training.evaluation import objective
@@ -162,11 +162,13 @@ class SPLICE(FittedAttributes, BaseEstimator):
         )
         if settings.recipe == "paper" or settings.geometry is None:
             check_known(widths, "recipe 'paper'" if settings.recipe == "paper" else "geometry=None")
+        device = choose_device(self.device)
+        check_size(views, settings.geometry, widths, device)
         prepared = prepare(
             views,
             groups,
             validation,
-            device=choose_device(self.device),
+            device=device,
             training=settings.training,
             seed=seed,
         )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from viewsplice._types import Array
 from viewsplice.io.problems import choose, optional_library, refuse_key
+from viewsplice.spool import read_blocks
 
 
 def read_zarr(path: Path, key: str | None) -> Array:
@@ -16,6 +15,6 @@ def read_zarr(path: Path, key: str | None) -> Array:
     node = zarr.open(str(path), mode="r")
     if isinstance(node, zarr.Array):
         refuse_key(path, key)
-        return np.asarray(node[...])
+        return read_blocks(node)
     names = sorted(name for name, item in node.members(max_depth=None) if isinstance(item, zarr.Array))
-    return np.asarray(node[choose(path, None if key is None else key.strip("/"), names, "array")][...])
+    return read_blocks(node[choose(path, None if key is None else key.strip("/"), names, "array")])
