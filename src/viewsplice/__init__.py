@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 from viewsplice._types import Latents as Latents
+from viewsplice.columns import ColumnSPLICE as ColumnSPLICE
 from viewsplice.config import GeometryConfig as GeometryConfig
 from viewsplice.config import TrainConfig as TrainConfig
 from viewsplice.estimator import SPLICE as SPLICE
@@ -29,6 +30,7 @@ __all__ = [
     "SPLICE",
     "AutocorrelationWarning",
     "Blocks",
+    "ColumnSPLICE",
     "ConvNetworks",
     "DisconnectedGraphError",
     "EpochEvent",

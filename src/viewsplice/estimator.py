@@ -257,7 +257,7 @@ class SPLICE(FittedAttributes, BaseEstimator):
     @classmethod
     def load(cls, path: str | PathLike[str], *, networks: Networks | None = None, device: str = "auto") -> SPLICE:
         """Return a saved model; ``networks`` must be given again if they were of a class of your own."""
-        params, fitted = load_model(path, networks, choose_device(device))
+        params, fitted = load_model(path, networks, choose_device(device), cls().get_params(deep=False))
         model: SPLICE = cls().set_params(**params)
         model.fitted_ = fitted
         return model
