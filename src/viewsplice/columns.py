@@ -158,14 +158,16 @@ def split_columns(columns: Any, n_columns: int, names: Array | None) -> dict[str
 
 def _numbers(view: str, given: Any, n_columns: int, names: Array | None) -> Array:
     """Return the columns of one view as numbers."""
-    wanted = [given] if isinstance(given, str | int | np.integer) else list(given)
+    wanted: list[Any] = [given] if isinstance(given, str | int | np.integer) else list(given)
     if names is not None and all(isinstance(one, str) for one in wanted):
         unknown = [one for one in wanted if one not in names]
         if unknown:
             raise ValueError(f"columns of view {view!r} has {unknown[0]!r}, which is no column of the table")
         wanted = [int(np.flatnonzero(names == one)[0]) for one in wanted]
     if not wanted or any(isinstance(one, bool) or not isinstance(one, int | np.integer) for one in wanted):
-        raise TypeError(f"columns of view {view!r} is {given!r}; expected column numbers, or names of a table's columns")
+        raise TypeError(
+            f"columns of view {view!r} is {given!r}; expected column numbers, or names of a table's columns"
+        )
     if min(wanted) < 0 or max(wanted) >= n_columns:
         raise ValueError(f"columns of view {view!r} has {min(wanted)} to {max(wanted)}; expected 0 to {n_columns - 1}")
     return np.array(wanted, dtype=np.int64)

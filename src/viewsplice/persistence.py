@@ -52,6 +52,7 @@ _NETWORKS: dict[str, Callable[..., Networks]] = {
 }
 _DISTANCES: dict[str, Any] = {"DiffusionDistance": DiffusionDistance}
 _LONGEST_REASON = 300
+_EXPECTED = "expected a file of SPLICE.save"
 
 
 def save_model(path: str | PathLike[str], params: Mapping[str, Any], fitted: Fitted) -> None:
@@ -189,17 +190,17 @@ def load_model(
             settings = Settings(**settings_from_json(check_part(header, "settings", dict), networks))
             return params, _fitted(header, file, settings, device)
     except (safetensors.SafetensorError, json.JSONDecodeError, UnicodeError, OSError) as error:
-        raise ValueError(
-            f"{path} cannot be read as a saved model ({printable(str(error), _LONGEST_REASON)}); expected a file of SPLICE.save"
-        ) from error
+        raise ValueError(f"{path} cannot be read as a saved model ({_reason(error)}); {_EXPECTED}") from error
     except (DamagedModelError, KeyError, TypeError, AttributeError, RuntimeError, IndexError, ArithmeticError) as error:
-        raise ValueError(
-            f"{path} is damaged or incomplete ({printable(str(error), _LONGEST_REASON)}); expected a file of SPLICE.save"
-        ) from error
+        raise ValueError(f"{path} is damaged or incomplete ({_reason(error)}); {_EXPECTED}") from error
     except MemoryError as error:
         raise ValueError(f"{path} does not fit in memory") from error
     except ValueError as error:
-        raise ValueError(f"{path}: {printable(str(error), _LONGEST_REASON)}") from error
+        raise ValueError(f"{path}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return printable(str(error), _LONGEST_REASON)
 
 
 def _header(metadata: Mapping[str, str] | None) -> dict[str, Any]:

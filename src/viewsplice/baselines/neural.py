@@ -16,6 +16,7 @@ from viewsplice.baselines.base import Baseline, mean_r2
 from viewsplice.baselines.coders import Coders
 from viewsplice.baselines.minibatches import Objective, Task, train
 from viewsplice.baselines.settings import default_training
+from viewsplice.chunks import whole_tiles
 from viewsplice.config import TrainConfig, check_choice
 from viewsplice.preparation import Prepared, check_enough_rows, choose_device, loss_units, prepare
 from viewsplice.recipes import choose_settings
@@ -250,8 +251,11 @@ class NeuralBaseline(Baseline):
         device, found = next(self.net_.parameters()).device, {}
         for name, x in views.arrays.items():
             view = self.standardizers_[name]
-            blocks = (view.forward(x[block]).to(device) for block in row_blocks(len(x), view.n_features))
-            found[name] = torch.cat([self.net_.encoders[name](block) for block in blocks]).cpu().numpy()
+            outputs = []
+            for rows in row_blocks(len(x), view.n_features):
+                block = view.forward(x[rows]).to(device)
+                outputs.append(self.net_.encoders[name](whole_tiles(block))[: len(block)])
+            found[name] = torch.cat(outputs).cpu().numpy()
         return found
 
     @torch.inference_mode()
@@ -260,8 +264,9 @@ class NeuralBaseline(Baseline):
         user, like = self.standardizers_[view], next(self.net_.parameters())
         out = np.empty((len(latents[0]), *user.shape), dtype=user.dtype)
         for block in row_blocks(len(out), user.n_features):
-            rows = [torch.from_numpy(np.array(z[block], dtype=np.float32)).to(like) for z in latents]
-            out[block] = user.inverse(self.net_.decode(view, *rows).cpu().numpy())
+            rows = [whole_tiles(torch.from_numpy(np.array(z[block], dtype=np.float32))).to(like) for z in latents]
+            rebuilt = self.net_.decode(view, *rows)[: block.stop - block.start]
+            out[block] = user.inverse(rebuilt.cpu().numpy())
         return out
 
 
