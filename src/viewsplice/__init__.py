@@ -10,6 +10,7 @@ from viewsplice.estimator import SPLICE as SPLICE
 from viewsplice.exceptions import AutocorrelationWarning as AutocorrelationWarning
 from viewsplice.exceptions import DisconnectedGraphError as DisconnectedGraphError
 from viewsplice.exceptions import GeometryWarning as GeometryWarning
+from viewsplice.exceptions import RestartWarning as RestartWarning
 from viewsplice.exceptions import TrainingDivergedError as TrainingDivergedError
 from viewsplice.networks import ConvNetworks as ConvNetworks
 from viewsplice.networks import MLPNetworks as MLPNetworks
@@ -39,6 +40,7 @@ __all__ = [
     "Latents",
     "MLPNetworks",
     "ResidualNetworks",
+    "RestartWarning",
     "Sweep",
     "TrainConfig",
     "TrainingDivergedError",

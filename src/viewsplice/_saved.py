@@ -180,7 +180,9 @@ def check_stored(
     for name, (dtype, shape) in expected.items():
         found = _stored(stored, name)
         if found != Stored(_TYPES.get(dtype, dtype), shape):
-            raise DamagedModelError(f"{name} is {found.dtype} {found.shape}; size mismatch with {dtype} {shape}")
+            raise DamagedModelError(
+                f"{name} is {found.dtype} {found.shape}: size mismatch, the model has {dtype} {shape}"
+            )
     unknown = sorted(stored.keys() - expected.keys())
     if unknown:
         raise DamagedModelError(f"unknown tensor {unknown[0]!r}")

@@ -25,6 +25,7 @@ from viewsplice._validation import (
     shared_widths,
 )
 from viewsplice.config import GeometryConfig, TrainConfig, check_number
+from viewsplice.exceptions import warn_of_restarts
 from viewsplice.fitted import Fitted
 from viewsplice.metrics import reconstruction_r2
 from viewsplice.persistence import load_model, save_model
@@ -175,9 +176,9 @@ class SPLICE(FittedAttributes, BaseEstimator):
             seed=seed,
             callbacks=tuple(callbacks),
         )
-        self.fitted_ = Fitted.from_solution(
-            solve(problem), prepared.standardizers, settings, seed, prepared.split, views
-        )
+        solution = solve(problem)
+        warn_of_restarts(solution.history)
+        self.fitted_ = Fitted.from_solution(solution, prepared.standardizers, settings, seed, prepared.split, views)
         return self
 
     def transform(self, X: Any, y: Any = None) -> Latents[Array]:

@@ -18,6 +18,7 @@ from viewsplice.baselines.minibatches import Objective, Task, train
 from viewsplice.baselines.settings import default_training
 from viewsplice.chunks import whole_tiles
 from viewsplice.config import TrainConfig, check_choice
+from viewsplice.exceptions import warn_of_restarts
 from viewsplice.preparation import Prepared, check_enough_rows, choose_device, loss_units, prepare
 from viewsplice.recipes import choose_settings
 from viewsplice.training.alternating import TrainingData
@@ -135,6 +136,7 @@ class NeuralBaseline(Baseline):
         check_enough_rows(len(prepared.data.train), training, None, {**n_private, **n_shared})
         self._check_problem(views.names, training)
         found = self._solve(prepared, networks, training, (n_private, n_shared), seed, callbacks)
+        warn_of_restarts(found["history_"])
         for name, value in found.items():
             setattr(self, name, value)
         self.standardizers_, self.split_ = prepared.standardizers, prepared.split
