@@ -24,7 +24,7 @@ LAYERS: dict[str, int] = {
     **dict.fromkeys(("_attributes", "estimator", "fitted", "preparation", "recipes", "baselines"), 4),
     **dict.fromkeys(("persistence", "_saved", "columns"), 4),
     **dict.fromkeys(("plotting", "trust", "sweeps"), 5),
-    **dict.fromkeys(("arguments", "cli", "demo", "experiments", "inputs", "page", "report", "runs", "studies"), 6),
+    **dict.fromkeys(("arguments", "cli", "demo", "experiments", "inputs", "page", "reporting", "runs", "studies"), 6),
 }
 
 # What a module or package may not import although its layer would allow it.

@@ -79,8 +79,8 @@ def warn_of_restarts(history: Sequence[Mapping[str, Any]]) -> None:
     if n_restarts:
         warnings.warn(
             f"training diverged or collapsed {n_restarts} time{'s' * (n_restarts > 1)} and was started over with "
-            "another seed, derived from random_state; history_ has all attempts: if it happens often, lower the learning "
-            "rate or look for extreme values in the data",
+            "another seed, derived from random_state; history_ has all attempts: if it happens often, lower the "
+            "learning rate or look for extreme values in the data",
             RestartWarning,
             stacklevel=3,
         )

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from viewsplice import SPLICE, Views
 from viewsplice.datasets import linear_gaussian, sheet_and_lines, two_rings
 from viewsplice.metrics import circular_columns, linear_r2
 
