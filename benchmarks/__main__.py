@@ -21,6 +21,7 @@ from benchmarks.memory import measure_fit_memory
 from benchmarks.page import measure_page
 from benchmarks.rows import Row
 from benchmarks.significance import measure_significance
+from benchmarks.size import measure_size
 from benchmarks.sweeps import measure_sweeps
 from benchmarks.table import update
 from benchmarks.training import measure_epochs
@@ -39,6 +40,7 @@ def groups(size: int) -> dict[str, Callable[[], list[Row]]]:
         "memory": lambda: measure_fit_memory(50_000 // size),
         "page": lambda: measure_page(20_000 // size),
         "growth": lambda: measure_growth(tuple(n // size for n in (5_000, 10_000, 20_000, 40_000, 80_000))),
+        "size": lambda: measure_size(1_000_000 // size**2),
         "sweeps": lambda: measure_sweeps(2_000 // size, 20),
         "significance": lambda: measure_significance(200 // size, 20 // size, 2_000),
         "leaks": lambda: measure_leaks(2_000, 20 // size),

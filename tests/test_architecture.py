@@ -14,7 +14,9 @@ PACKAGE = Path(__file__).parents[1] / "src" / "viewsplice"
 
 # A name stands for a module, or for all modules of a package that have no entry of their own.
 LAYERS: dict[str, int] = {
-    **dict.fromkeys(("_types", "_validation", "_random", "exceptions", "config", "records", "splits", "views"), 0),
+    **dict.fromkeys(
+        ("_types", "_validation", "_random", "exceptions", "config", "records", "splits", "spool", "views"), 0
+    ),
     **dict.fromkeys(("networks", "losses", "frontend", "chunks", "counts", "io", "metrics", "datasets", "ordering"), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("neighbors", "geodesics", "landmark_mds", "isomap")), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("walks", "diffusion")), 1),
@@ -24,7 +26,9 @@ LAYERS: dict[str, int] = {
     **dict.fromkeys(("_attributes", "estimator", "fitted", "preparation", "recipes", "baselines"), 4),
     **dict.fromkeys(("persistence", "_saved", "columns"), 4),
     **dict.fromkeys(("plotting", "trust", "sweeps"), 5),
-    **dict.fromkeys(("arguments", "cli", "demo", "experiments", "inputs", "page", "reporting", "runs", "studies"), 6),
+    **dict.fromkeys(
+        ("arguments", "cli", "demo", "experiments", "inputs", "page", "reporting", "resuming", "runs", "studies"), 6
+    ),
 }
 
 # What a module or package may not import although its layer would allow it.

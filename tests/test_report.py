@@ -172,8 +172,8 @@ def test_the_audit_of_a_folder_is_shown() -> None:
     Path("run/audit.json").write_text(json.dumps({"leaks": [row], "verdict": "A leaks"}))
     assert main(["report", "run", "--quiet"]) == 0
     html = Path("run/report.html").read_text(encoding="utf-8")
-    assert "<b>A</b> tells R² = 0.50 of <b>B</b>" in html
-    assert "A leaks" in html
+    assert '<p class="note warn"><b>Careful.</b> A leaks</p>' in html
+    assert "<td>0.500</td>" in html
 
 
 def test_the_page_of_a_demonstration_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from viewsplice import SPLICE, GeometryConfig, MLPNetworks, ResidualNetworks, Tr
 from viewsplice.inputs import RunData, check_rows
 from viewsplice.io import fingerprint, read_latents
 from viewsplice.metrics import reconstruction_r2
+from viewsplice.resuming import begun
 from viewsplice.runs import finish_run, load_run, read_settings, run_metrics, start_run
 
 RNG = np.random.default_rng(5)
@@ -70,10 +71,13 @@ def test_a_folder_with_a_model_is_not_touched(model: SPLICE, tmp_path: Path) -> 
     assert (tmp_path / "model.splice").read_bytes() == before
 
 
-def test_a_file_is_no_folder(model: SPLICE, tmp_path: Path) -> None:
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("mine")
-    with pytest.raises(ValueError, match="run is a file; expected a folder for the results"):
-        start_run(tmp_path / "run", "fit", {}, model)
+    with (
+        pytest.raises(ValueError, match="run is a file; expected a folder for the results"),
+        begun(tmp_path / "run", "viewsplice fit"),
+    ):
+        pass
     assert (tmp_path / "run").read_text() == "mine"
 
 

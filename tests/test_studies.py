@@ -67,8 +67,8 @@ def test_audit_writes_into_the_run_folder(capsys: pytest.CaptureFixture[str]) ->
     assert {"p_shared", "leaks", "dependence", "stability", "assumptions", "verdict"} <= set(content)
     assert content["verdict"] in out
     assert out.splitlines()[0].startswith("space")
-    assert out.endswith(f"wrote {Path('run/audit.json')}\n")
-    assert {row["target"] for row in content["leaks"]} >= {"view A", "shared.npy", "B->A"}
+    assert out.endswith(f"wrote {Path('run/audit.json')}\nviewsplice report run shows it on the page\n")
+    assert {row["target"] for row in content["leaks"]} >= {"view A", "shared", "B->A"}
     assert err.splitlines()[0].startswith("1/20 A about B")
     assert main([*arguments, "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
@@ -135,7 +135,7 @@ def test_without_matplotlib_there_is_no_figure(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *r: None if name == "matplotlib" else found(name, *r))
     arguments = ["scan", *FILES, "--settings", "tiny.json", "--widths", "1,2", "--folds", "2", "--jobs", "1"]
     assert main([*arguments, "--out", "scan", "--quiet"]) == 0
-    assert {path.name for path in Path("scan").iterdir()} == {"scan.json", "settings.json", "tasks"}
+    assert {path.name for path in Path("scan").iterdir()} == {"command.json", "scan.json", "settings.json", "tasks"}
 
 
 def test_a_time_series_is_validated_in_blocks() -> None:
@@ -187,4 +187,5 @@ def test_an_interruption_can_be_taken_up_again(
     monkeypatch.setattr(f"viewsplice.cli.{name}", interrupt)
     arguments = [command, "run", *FILES] if command == "audit" else [command, *FILES, "--out", "new"]
     assert main(arguments) == 130
-    assert complaint(capsys) == "viewsplice: interrupted: give the same command again to go on\n"
+    how = "give the same command again to go on" if command == "audit" else "viewsplice resume new goes on"
+    assert complaint(capsys) == f"viewsplice: interrupted: {how}\n"

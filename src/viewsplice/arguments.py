@@ -111,6 +111,10 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
     _add_out(reproduce)
 
 
+def _add_resume(resume: argparse.ArgumentParser) -> None:
+    resume.add_argument("folder", type=Path, metavar="DIR", help="folder of fit, demo, scan, tune or reproduce")
+
+
 _ADDERS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "fit": _add_fit,
     "transform": _add_transform,
@@ -120,6 +124,7 @@ _ADDERS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "tune": _add_tune,
     "demo": _add_demo,
     "reproduce": _add_reproduce,
+    "resume": _add_resume,
 }
 _HELP = {
     "fit": "fit paired views and write a run folder",
@@ -129,6 +134,7 @@ _HELP = {
     "scan": "how many dimensions: SPLICE and RRR curves",
     "tune": "search settings by the held-out objective",
     "demo": "simulate two views, fit and audit them, write the report",
+    "resume": "go on after an interruption, with the same result; without a checkpoint, start over",
     "reproduce": "run an experiment of the paper: tables and figures",
 }
 

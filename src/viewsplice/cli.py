@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,15 @@ from viewsplice.arguments import Commands, make_parser
 from viewsplice.estimator import SPLICE
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.inputs import RunData, load_inputs
-from viewsplice.io import write_atomic, write_csv, write_latents
+from viewsplice.io import write_csv, write_latents
+from viewsplice.resuming import begun, recorded
 from viewsplice.runs import (
+    CHECKPOINT,
+    COMMAND,
     MODEL,
     REPORT,
-    SETTINGS,
     finish_run,
+    is_open,
     load_run,
     read_inputs,
     read_settings,
@@ -41,9 +44,6 @@ from viewsplice.training.loop import Callback
 from viewsplice.trust import AuditSettings, audit
 from viewsplice.views import Views
 
-# Commands that keep what they finish: given again, they go on.
-_RESUMABLE = ("audit", "scan", "tune", "reproduce")
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 (done), 1 (training diverged), 2 (bad input or usage) or 130 (interrupted)."""
@@ -56,9 +56,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, TypeError, OSError, ImportError) as error:
         return _complain(" ".join(str(error).split()), 2)
     except KeyboardInterrupt:
-        is_resumable = options.command in _RESUMABLE
-        return _complain("interrupted" + (": give the same command again to go on" if is_resumable else ""), 130)
+        return _complain(f"interrupted{_how_to_go_on(options)}", 130)
     return 0
+
+
+def _how_to_go_on(options: argparse.Namespace) -> str:
+    if options.command == "audit":
+        return ": give the same command again to go on"
+    folder = options.folder if options.command == "resume" else getattr(options, "out", None)
+    return f": viewsplice resume {shlex.quote(str(folder))} goes on" if folder and (folder / COMMAND).exists() else ""
 
 
 def _complain(message: str, code: int) -> int:
@@ -70,7 +76,8 @@ def _fit(options: argparse.Namespace) -> None:
     model = SPLICE(**_params(options))
     inputs = {**_inputs(options), "time": options.time, "color": options.color}
     inputs |= {"kind": options.kind} if options.kind else {}
-    with _folder(options, "fit", inputs, model):
+    with begun(options.out, options.line):
+        start_run(options.out, "fit", inputs, model)
         data, changes = load_inputs(inputs)
         found, seconds = _train(model, options, data.views, validation=Blocks() if options.time else 0.1)
         files = finish_run(options.out, model, data, seconds=seconds, notes=changes, warnings=found)
@@ -137,13 +144,13 @@ def _audit(options: argparse.Namespace) -> None:
 def _scan(options: argparse.Namespace) -> None:
     params = _params(options)
     widths = {"widths": _numbers("--widths", options.widths)} if options.widths else {}
-    views = _sweep_views(options)
-    sweep = _sweep(options, options.out / "tasks")
     seed = params.pop("random_state")
-    found = dimension_scan(
-        views, n_folds=options.folds, model=SPLICE(**params), sweep=sweep, random_state=seed, **widths
-    )
-    files = write_scan(options.out, found, {**params, "random_state": seed}, _inputs(options))
+    with begun(options.out, options.line):
+        views, sweep = _sweep_views(options), _sweep(options, options.out / "tasks")
+        found = dimension_scan(
+            views, n_folds=options.folds, model=SPLICE(**params), sweep=sweep, random_state=seed, **widths
+        )
+        files = write_scan(options.out, found, {**params, "random_state": seed}, _inputs(options))
     _say(options, "\n".join([*found.notes, *found.reasons]))
     _say(options, f"recommended: {found.recommended[0]} shared; {', '.join(map(str, found.recommended[1:]))} private")
     _say(options, "\n".join(f"wrote {path}" for path in files))
@@ -151,18 +158,16 @@ def _scan(options: argparse.Namespace) -> None:
 
 def _tune(options: argparse.Namespace) -> None:
     params = _params(options)
-    views = _sweep_views(options)
-    sweep = _sweep(options, options.out / "tasks")
     seed = params.pop("random_state")
-    found = tune(views, n_trials=options.trials, model=SPLICE(**params), sweep=sweep, random_state=seed)
-    files = write_tuning(options.out, found, _inputs(options))
+    with begun(options.out, options.line):
+        views, sweep = _sweep_views(options), _sweep(options, options.out / "tasks")
+        found = tune(views, n_trials=options.trials, model=SPLICE(**params), sweep=sweep, random_state=seed)
+        files = write_tuning(options.out, found, _inputs(options))
     _say(options, "\n".join([*found.notes, *(f"wrote {path}" for path in files)]))
 
 
 def _sweep_views(options: argparse.Namespace) -> Views:
-    """Return the views of a sweep, prepared as for ``fit``; nothing is written before they are read."""
-    if options.out.exists() and not options.out.is_dir():
-        raise ValueError(f"{options.out} is a file; expected a folder for the results")
+    """Return the views of a sweep, prepared as for ``fit``."""
     data, changes = load_inputs(_inputs(options))
     _say(options, "\n".join(changes))
     return data.views
@@ -180,7 +185,8 @@ def _demo(options: argparse.Namespace) -> None:
     data = demonstration.demo_data(quick=options.quick)
     model = demonstration.demo_model()
     (options.out / MODEL).unlink(missing_ok=True)
-    with _folder(options, "demo", {"quick": options.quick}, model):
+    with begun(options.out, options.line):
+        start_run(options.out, "demo", {"quick": options.quick}, model)
         train = data.rows("train")
         found, seconds = _train(model, options, train.views)
         audited = demonstration.demo_audit(model, data, None if options.quiet else task_progress())
@@ -206,14 +212,28 @@ def _reproduce(options: argparse.Namespace) -> None:
     shown += ["--baselines"] if options.baselines else []
     shown += ["--quick"] if options.quick else []
     callbacks = () if options.quiet else (progress(),)
-    tables = run_experiments(
-        options.experiment,
-        options.out,
-        Options(_numbers("--seeds", options.seeds), options.quick, options.data, callbacks, options.baselines),
-        say=lambda text: _say(options, text),
-        command=" ".join(["viewsplice", *shown]),
-    )
-    _say(options, "\n".join(f"wrote {path}" for path in tables))
+    chosen = Options(_numbers("--seeds", options.seeds), options.quick, options.data, callbacks, options.baselines)
+    with begun(options.out, options.line):
+        files = run_experiments(
+            options.experiment,
+            options.out,
+            chosen,
+            say=lambda text: _say(options, text),
+            command=" ".join(["viewsplice", *shown]),
+        )
+    _say(options, "\n".join(f"wrote {path}" for path in files))
+
+
+def _resume(options: argparse.Namespace) -> None:
+    arguments, where = recorded(options.folder)
+    again = make_parser(_COMMANDS).parse_args(arguments)
+    again.line, again.quiet = shlex.join(["viewsplice", *arguments]), again.quiet or options.quiet
+    again.out = options.folder.resolve()
+    if again.command in ("fit", "demo") and not is_open(again.out):
+        _say(options, f"{options.folder} is finished: there is nothing to resume")
+        return
+    with contextlib.chdir(where if where.is_dir() else Path()):
+        again.run(again)
 
 
 def _numbers(option: str, text: str | None) -> tuple[int, ...]:
@@ -233,35 +253,13 @@ def _train(model: SPLICE, options: argparse.Namespace, views: Any, **fit_options
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model.fit(views, callbacks=callbacks, **fit_options)
+            model.fit(views, callbacks=callbacks, checkpoint=options.out / CHECKPOINT, **fit_options)
         except TrainingDivergedError as error:
             write_csv(options.out / "history.csv", error.history)
             raise
     found = list(dict.fromkeys(str(warning.message) for warning in caught))
     _say(options, "\n".join(f"Warning: {text}" for text in found))
     return found, time.monotonic() - started
-
-
-@contextmanager
-def _folder(options: argparse.Namespace, command: str, inputs: dict[str, Any], model: SPLICE) -> Iterator[None]:
-    """Start a run; when its input turns out to be bad, leave nothing half-written behind.
-
-    Once there is a model, everything stays: it is worth more than a tidy folder.
-    """
-    folder = options.out
-    existed, settings = folder.exists(), folder / SETTINGS
-    before = settings.read_bytes() if settings.is_file() else None
-    start_run(folder, command, inputs, model, options.line)
-    try:
-        yield
-    except (ValueError, TypeError):
-        if not (folder / MODEL).exists():
-            settings.unlink(missing_ok=True)
-            if before is not None:
-                write_atomic(settings, before)
-            if not existed:
-                folder.rmdir()
-        raise
 
 
 def _width(text: str | None) -> int | str | None:
@@ -287,4 +285,5 @@ _COMMANDS: Commands = {
     "tune": _tune,
     "demo": _demo,
     "reproduce": _reproduce,
+    "resume": _resume,
 }

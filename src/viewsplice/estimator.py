@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,9 +30,10 @@ from viewsplice.config import GeometryConfig, TrainConfig, check_number
 from viewsplice.exceptions import warn_of_restarts
 from viewsplice.fitted import Fitted
 from viewsplice.metrics import reconstruction_r2
-from viewsplice.persistence import load_model, save_model
-from viewsplice.preparation import check_enough_rows, choose_device, loss_units, prepare
+from viewsplice.persistence import load_model, problem_to_json, save_model
+from viewsplice.preparation import check_enough_rows, check_size, choose_device, loss_units, prepare
 from viewsplice.recipes import Problem, choose_settings, solve
+from viewsplice.training.checkpoints import Checkpoints
 from viewsplice.training.evaluation import objective
 from viewsplice.training.fresh import fresh_terms
 from viewsplice.training.loop import Callback
@@ -123,6 +126,7 @@ class SPLICE(FittedAttributes, BaseEstimator):
         groups: Any = None,
         validation: Any = 0.1,
         callbacks: Sequence[Callback] = (),
+        checkpoint: str | PathLike[str] | None = None,
     ) -> SPLICE:
         """Fit to paired rows.
 
@@ -137,6 +141,9 @@ class SPLICE(FittedAttributes, BaseEstimator):
             evaluated.
         callbacks
             Functions of an `EpochEvent`, called after each epoch; returning True ends the stage.
+        checkpoint
+            A folder in which the fit keeps what it has done: the same fit (data, settings, versions and a given
+            ``random_state``) goes on from there, with the same bits. Remove it when the model is saved.
         """
         check_number("lambda_dis", self.lambda_dis, low=0)
         seed = root_seed(self.random_state)
@@ -156,11 +163,13 @@ class SPLICE(FittedAttributes, BaseEstimator):
         )
         if settings.recipe == "paper" or settings.geometry is None:
             check_known(widths, "recipe 'paper'" if settings.recipe == "paper" else "geometry=None")
+        device = choose_device(self.device)
+        check_size(views, settings.geometry, widths, device)
         prepared = prepare(
             views,
             groups,
             validation,
-            device=choose_device(self.device),
+            device=device,
             training=settings.training,
             seed=seed,
         )
@@ -176,6 +185,8 @@ class SPLICE(FittedAttributes, BaseEstimator):
             seed=seed,
             callbacks=tuple(callbacks),
         )
+        if checkpoint is not None:
+            problem = replace(problem, checkpoints=Checkpoints(Path(checkpoint), problem_to_json(problem)))
         solution = solve(problem)
         warn_of_restarts(solution.history)
         self.fitted_ = Fitted.from_solution(solution, prepared.standardizers, settings, seed, prepared.split, views)

@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, fields
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,11 @@ from viewsplice.fitted import Fitted
 from viewsplice.frontend import Standardizer
 from viewsplice.geometry.diffusion import DiffusionDistance
 from viewsplice.geometry.targets import SpaceGeometry
-from viewsplice.io import write_atomic
+from viewsplice.io import fingerprint, write_atomic
 from viewsplice.io.problems import printable
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
-from viewsplice.recipes import Settings
+from viewsplice.recipes import Problem, Settings
 
 FORMAT_VERSION = 1
 _NETWORKS: dict[str, Callable[..., Networks]] = {
@@ -95,6 +96,20 @@ def _arrays(fitted: Fitted) -> dict[str, Array]:
     for space, found in fitted.geometry.items():
         arrays |= {f"geometry/{space}/{name}": getattr(found, name) for name in GEOMETRY_ARRAYS}
     return arrays
+
+
+def problem_to_json(problem: Problem) -> dict[str, Any]:
+    """Return everything the bits of a fit depend on: settings, widths, seed, versions, and fingerprints of the data."""
+    data = problem.data
+    tensors = {**data.views, "train": data.train, "validation": data.validation}
+    return {
+        "settings": settings_to_json(vars(problem.settings)),
+        "widths": problem.widths,
+        "lambda_dis": problem.lambda_dis,
+        "seed": problem.seed,
+        "data": {name: fingerprint(x.cpu().numpy()) for name, x in tensors.items()},
+        "versions": {name: version(name) for name in ("viewsplice", "torch")},
+    }
 
 
 def settings_to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,7 +191,7 @@ def _networks_from_json(values: Mapping[str, Any]) -> Networks:
 def load_model(
     path: str | PathLike[str], networks: Networks | None, device: torch.device, known: Collection[str]
 ) -> tuple[dict[str, Any], Fitted]:
-    """Return the estimator parameters and the fit of a saved model; ``known`` are the parameters there may be.
+    """Return the estimator parameters (some of those ``known``) and the fit of a saved model.
 
     Sizes are checked before anything is allocated: the header is held against the types and shapes of what the file
     has, networks are built without memory, and only a model that is whole is read.
@@ -265,10 +280,8 @@ def _fitted(header: Mapping[str, Any], file: Any, settings: Settings, device: to
 
 
 def _standardizer(name: str, view: Mapping[str, Any], arrays: Mapping[str, Array]) -> Standardizer:
-    axes = arrays.get(f"axes/{name}")
-    return Standardizer(
-        arrays[f"mean/{name}"], view["scale"], tuple(view["shape"]), view["dtype"], axes, view["retained"]
-    )
+    mean, axes = arrays[f"mean/{name}"], arrays.get(f"axes/{name}")
+    return Standardizer(mean, view["scale"], tuple(view["shape"]), view["dtype"], axes, view["retained"])
 
 
 def _geometry(space: str, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> SpaceGeometry:

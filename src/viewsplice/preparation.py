@@ -19,6 +19,7 @@ from viewsplice.exceptions import AutocorrelationWarning
 from viewsplice.frontend import Standardizer
 from viewsplice.ordering import row_order
 from viewsplice.splits import Blocks
+from viewsplice.spool import check_room, room
 from viewsplice.training.alternating import TrainingData
 from viewsplice.views import Views, as_views
 
@@ -141,12 +142,28 @@ def _validation_views(validation: Any, views: Views) -> Views:
 
 
 def _standardized(name: str, blocks: list[Views], standardizer: Standardizer) -> torch.Tensor:
-    out = np.empty((sum(map(len, blocks)), standardizer.n_outputs), dtype=np.float32)
+    out = room((sum(map(len, blocks)), standardizer.n_outputs))
     start = 0
     for block in blocks:
         standardizer.write(block[name], out[start : start + len(block)])
         start += len(block)
     return torch.from_numpy(out)
+
+
+def check_size(
+    views: Views, geometry: GeometryConfig | None, widths: Mapping[str, int | None], device: torch.device
+) -> None:
+    """Raise, before anything is read, if what is made of the views has room neither on the disk nor in memory."""
+    n_rows, itemsize = len(views), np.dtype(np.float32).itemsize
+    sizes = {
+        f"view {name!r} standardized": n_rows * math.prod(shape) * itemsize
+        for name, shape in views.feature_shapes.items()
+    }
+    if geometry is not None:
+        spaces = [space for space, width in widths.items() if width != 0]
+        sizes |= {f"distances in {space}": n_rows * geometry.n_landmarks * itemsize for space in spaces}
+    if device.type == "cpu":
+        check_room(sizes)
 
 
 def check_enough_rows(

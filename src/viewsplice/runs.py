@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,18 +39,17 @@ SETTINGS = "settings.json"
 METRICS = "metrics.json"
 AUDIT = "audit.json"
 REPORT = "report.html"
+COMMAND = "command.json"
+CHECKPOINT = "checkpoint"
 
 
-def start_run(folder: Path, command: str, inputs: Mapping[str, Any], model: SPLICE, line: str = "") -> None:
-    """Make the folder and write its settings, before any data are loaded; ``line`` is what the user typed."""
+def start_run(folder: Path, command: str, inputs: Mapping[str, Any], model: SPLICE) -> None:
+    """Make the folder and write its settings, before any data are loaded."""
     if (folder / MODEL).exists():
         raise ValueError(f"{folder} already holds a fitted model: choose another --out, or remove {folder / MODEL}")
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file; expected a folder for the results")
     folder.mkdir(parents=True, exist_ok=True)
     estimator = settings_to_json(model.get_params(deep=False))
-    told = {"command": command, "line": line, "folder": os.getcwd()}
-    write_json(folder / SETTINGS, {**told, "inputs": dict(inputs), "estimator": estimator})
+    write_json(folder / SETTINGS, {"command": command, "inputs": dict(inputs), "estimator": estimator})
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _reopen(folder: Path) -> RunData:
     if not inputs.get("views"):
         raise ValueError(f"{folder} does not tell which data it was fitted to; expected the views: give them as well")
     here = all(parse_source(text).path.exists() for text in inputs["views"])
-    with contextlib.nullcontext() if here else contextlib.chdir(_folder_of(settings)):
+    with contextlib.nullcontext() if here else contextlib.chdir(_folder_of(folder)):
         try:
             data, _ = load_inputs(inputs)
         except ValueError as error:
@@ -116,9 +116,9 @@ def _reopen(folder: Path) -> RunData:
     return data
 
 
-def _folder_of(settings: Mapping[str, Any]) -> str:
-    """Return where the command was given, if that still exists, else the present folder."""
-    folder = settings.get("folder")
+def _folder_of(run: Path) -> str:
+    """Return where the command of a run was given, if that still exists, else the present folder."""
+    folder = _read(run / COMMAND).get("folder")
     return folder if isinstance(folder, str) and os.path.isdir(folder) else os.curdir
 
 
@@ -128,7 +128,7 @@ def run_record(folder: Path) -> Run:
 
     metrics = _read(folder / METRICS)
     return Run(
-        command=str(_read(folder / SETTINGS).get("line", "")),
+        command=str(_read(folder / COMMAND).get("line", "")),
         seconds=metrics.get("seconds"),
         notes=metrics.get("notes", ()),
         warnings=metrics.get("warnings", ()),
@@ -160,7 +160,10 @@ def finish_run(
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> list[Path]:
-    """Write the model, latents of all rows, history, metrics and report; return the files, the report last."""
+    """Write the model, latents of all rows, history, metrics and report; return the files, the report last.
+
+    What was kept to go on from goes when all is written.
+    """
     latents = model.transform(data.views)
     model.save(folder / MODEL)
     write_latents(folder / "latents.npz", latents, model.split_)
@@ -170,6 +173,7 @@ def finish_run(
     files = [folder / name for name in (MODEL, "latents.npz", "history.csv", METRICS)]
     if importlib.util.find_spec("matplotlib") is not None:
         files.append(write_report(folder, model, data))
+    shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
     return files
 
 
@@ -219,6 +223,19 @@ def run_metrics(model: SPLICE, views: Views, latents: Latents[Array], seconds: f
 def _r2(x: Array, rebuilt: Array) -> float | None:
     """Return reconstruction R², or None where a few validation rows happen to be equal: no reason to fail a run."""
     return None if (x == x[:1]).all() else reconstruction_r2(x, rebuilt)
+
+
+def is_open(folder: Path) -> bool:
+    """Tell whether a fit in a folder has something left to do; a model whose other files are missing makes way.
+
+    Its networks are in the checkpoint, too, which goes when everything is written.
+    """
+    wanted = [MODEL, METRICS] + ([REPORT] if importlib.util.find_spec("matplotlib") is not None else [])
+    if all((folder / name).exists() for name in wanted):
+        shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+    if (folder / CHECKPOINT).exists():
+        (folder / MODEL).unlink(missing_ok=True)
+    return not (folder / MODEL).exists()
 
 
 def load_run(folder: Path) -> SPLICE:

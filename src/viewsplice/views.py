@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from viewsplice._types import Array, Shape
+from viewsplice.spool import read_blocks
 
 _ARROW = "->"
 _RESERVED = frozenset(dir(nn.ModuleDict()))
@@ -72,6 +73,8 @@ def as_array(values: Any, name: str) -> Array:
     rows = values if isinstance(values, list | tuple) else ()
     if any(isinstance(one, np.ma.MaskedArray) for one in (values, *rows)):
         raise TypeError(f"view {name!r} is a masked array; expected complete data: fill or drop the masked entries")
+    if not isinstance(values, np.ndarray) and hasattr(values, "chunks") and hasattr(values, "shape"):
+        values = read_blocks(values)  # an HDF5 dataset or a Zarr array
     try:
         array = np.asarray(values)
     except ValueError as error:

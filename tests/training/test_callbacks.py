@@ -51,10 +51,10 @@ def test_the_time_left_is_that_of_the_fit_at_hand(monkeypatch):
     monkeypatch.setattr("viewsplice.training.callbacks.time.monotonic", lambda: now)
     out = io.StringIO()
     callback = progress(out)
-    for epoch in (0, 1, 2, 0, 1):  # the first fit took 60 s; of the second, 10 s make one epoch
+    for epoch in (0, 1, 2, 0, 1):  # the first fit took 60 s; of the second, one epoch took 30 s
         now += 30.0 if epoch else 10.0
         callback(EpochEvent("train", epoch, 3, {}, nn.Identity()))
-    assert out.getvalue().splitlines()[-1].endswith("s, 15 s left)")
+    assert out.getvalue().splitlines()[-1].endswith("s, 30 s left)")
 
 
 def test_summary_prefers_validation_rows_but_geometry_has_only_training_ones():

@@ -103,11 +103,13 @@ def fit_part(
 
     def work(folder: Path, _: Mapping[str, Path]) -> None:
         views, validation = load().training()
-        model = SPLICE(**chosen).fit(views, validation=validation, callbacks=options.callbacks)
+        kept = folder.with_name(part.checkpoint)
+        model = SPLICE(**chosen).fit(views, validation=validation, callbacks=options.callbacks, checkpoint=kept)
         model.save(folder / MODEL)
         write_json(folder / FIT, {"attempts": model.history_[-1]["attempt"] + 1, "notes": model.notes_})
 
-    return Part(name, fit_settings(data_settings, chosen), work, minutes)
+    part = Part(name, fit_settings(data_settings, chosen), work, minutes)
+    return part
 
 
 def fit_settings(data_settings: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,6 +54,11 @@ class Part:
         """Return the name of its folder."""
         return f"{slug(self.name)}-{settings_hash(self.settings)}"
 
+    @property
+    def checkpoint(self) -> str:
+        """Return the name of a folder beside it, in which work may keep what it has done; it goes when all is done."""
+        return f".{self.folder}.checkpoint"
+
 
 def run_parts(parts: Sequence[Part], folder: Path, say: Say) -> dict[str, Path]:
     """Do what is not yet done, in order; return the folder of each part by its name."""
@@ -85,6 +90,7 @@ def _do(part: Part, target: Path, done: Done) -> float:
         seconds = time.monotonic() - started
         write_json(temporary / TIME, {"part": part.name, "settings": part.settings, "seconds": round(seconds, 2)})
         _settle(temporary, target)
+        shutil.rmtree(target.with_name(part.checkpoint), ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return seconds

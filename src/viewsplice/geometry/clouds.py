@@ -17,6 +17,7 @@ from viewsplice.geometry.geodesics import graph_geodesics
 from viewsplice.geometry.neighbors import find_neighbors, without_empty_axes
 from viewsplice.geometry.smoothing import nearest_points, smooth_points, torn_edges
 from viewsplice.geometry.submanifolds import project
+from viewsplice.spool import room
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ def measure(clouds: Sequence[Submanifold], points: Array, landmarks: Array, conf
     middle, n_neighbors, disagreement = _middle(clouds, points, np.searchsorted(points, landmarks), config)
     others = np.setdiff1d(np.arange(len(clouds[0].latents)), points)
     # One training row after the other in memory, as batches take them, and never twice: this is the largest array.
-    distances = np.empty((len(clouds[0].latents), len(landmarks)), dtype=np.float32)
+    distances = room((len(clouds[0].latents), len(landmarks)))
     distances[points] = middle.T
     if len(others):
         known, start = clouds[0].points(points), 0

@@ -1,4 +1,4 @@
-"""HDF5 files: one dataset, memory-mapped when it lies in the file as one uncompressed block."""
+"""HDF5 files: one dataset, memory-mapped when it lies in the file as one uncompressed block, else read in blocks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from viewsplice._types import Array
 from viewsplice.io.problems import choose, optional_library
+from viewsplice.spool import read_blocks
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def load(dataset: Any) -> Array:
     if h5py.check_string_dtype(dataset.dtype) is not None:
         return np.asarray(dataset.asstr()[...]).astype(str)
     if not _is_mappable(dataset):
-        return np.asarray(dataset[...])
+        return read_blocks(dataset)
     # The file of the dataset, which for an external link is not the one that was opened.
     return np.memmap(
         dataset.file.filename, dtype=dataset.dtype, mode="r", offset=dataset.id.get_offset(), shape=dataset.shape

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from viewsplice._types import Array
 from viewsplice.io.problems import InputFileError, choose, optional_library, refuse_key
+from viewsplice.spool import read_blocks
 
 
 def read_zarr(path: Path, key: str | None) -> Array:
@@ -30,4 +29,4 @@ def _load(array: Any, path: Path) -> Array:
         raise InputFileError(
             f"{path} holds pickled Python objects, which are never unpickled; expected numbers: write it again"
         )
-    return np.asarray(array[...])
+    return read_blocks(array)

@@ -10,6 +10,7 @@ from viewsplice.config import GeometryConfig, TrainConfig
 from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.model import SpliceNet
 from viewsplice.training.alternating import TrainingData
+from viewsplice.training.checkpoints import Checkpoints
 from viewsplice.training.loop import Callback, History
 
 
@@ -54,6 +55,8 @@ class Problem:
         How to train, and the weight of disentangling.
     seed, callbacks
         Root of all seeds, and who is told after each epoch.
+    checkpoints
+        Where what has been done is kept, if anywhere.
     """
 
     data: TrainingData
@@ -65,6 +68,7 @@ class Problem:
     lambda_dis: float
     seed: int
     callbacks: Sequence[Callback] = ()
+    checkpoints: Checkpoints | None = None
 
     @property
     def widths(self) -> dict[str, int | None]:

@@ -15,6 +15,7 @@ from viewsplice.geometry.targets import GeometryTargets, SpaceGeometry, estimate
 from viewsplice.model import SpliceNet
 from viewsplice.recipes.problem import Problem
 from viewsplice.training.alternating import AlternatingEpoch
+from viewsplice.training.checkpoints import StageCheckpoint, Trainer
 from viewsplice.training.evaluation import evaluate, objective
 from viewsplice.training.loop import History, Validation, run
 from viewsplice.training.regression import RegressionEpoch
@@ -73,7 +74,16 @@ def train_stage(
         return objective(terms, problem.lambda_dis)
 
     validation = Validation(held_out, judge, epoch.first_disentangling) if len(data.validation) else None
-    run(stage, epoch, model, config, history, validation=validation, callbacks=problem.callbacks)
+    run(
+        stage,
+        epoch,
+        model,
+        config,
+        history,
+        validation=validation,
+        callbacks=problem.callbacks,
+        checkpoint=_checkpoint(stage, model, problem, epoch),
+    )
 
 
 def train_regression(
@@ -83,4 +93,11 @@ def train_regression(
     seed = derive_seed(problem.seed, "regression")
     epoch = RegressionEpoch(model, problem.data, config, coordinates=coordinates, seed=seed)
     plain = replace(config, patience=0, keep_best=False)
-    run("regression", epoch, model, plain, history, callbacks=problem.callbacks)
+    kept = _checkpoint("regression", model, problem, epoch)
+    run("regression", epoch, model, plain, history, callbacks=problem.callbacks, checkpoint=kept)
+
+
+def _checkpoint(stage: str, model: SpliceNet, problem: Problem, trainer: Trainer) -> StageCheckpoint | None:
+    if problem.checkpoints is None:
+        return None
+    return problem.checkpoints.stage(stage, problem.seed, model, trainer)

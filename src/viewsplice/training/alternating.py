@@ -15,6 +15,7 @@ from viewsplice.chunks import in_chunks
 from viewsplice.config import TrainConfig
 from viewsplice.geometry.targets import GeometryTargets
 from viewsplice.model import SpliceNet
+from viewsplice.training.checkpoints import load_optimizer, optimizer_tensors, tensors_of
 from viewsplice.training.objectives import LandmarkBatch, Units, autoencoding, disentangling, measurement
 from viewsplice.views import endpoints
 
@@ -95,6 +96,22 @@ class AlternatingEpoch:
             if is_disentangling and not is_joint:
                 self._disentangle(positions, means)
         return means.result()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return what the next epoch depends on besides the networks."""
+        found = {f"autoencoder/{name}": x for name, x in optimizer_tensors(self.autoencoder_optimizer).items()}
+        if self.measurement_optimizer is not None:
+            found |= {f"measurement/{name}": x for name, x in optimizer_tensors(self.measurement_optimizer).items()}
+        return found | {"generator": self.generator.get_state()}
+
+    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take up what `tensors` returned; the networks must be as they were then."""
+        load_optimizer(self.autoencoder_optimizer, tensors_of(tensors, "autoencoder"))
+        measured = tensors_of(tensors, "measurement")
+        if measured:
+            self.measurement_optimizer = adamw(self.model.measurement_parameters(), self.config)
+            load_optimizer(self.measurement_optimizer, measured)
+        self.generator.set_state(tensors["generator"])
 
     def _batches(self) -> Sequence[Tensor]:
         """Return shuffled positions in the training rows, batch by batch."""

@@ -38,7 +38,9 @@ def _bar(out: TextIO) -> Callback:
         if event.stage not in bars or event.epoch == 0:  # another fit may have the same stage
             if event.stage in bars:
                 bars[event.stage].close()
-            bars[event.stage] = tqdm(total=event.n_epochs, desc=event.stage, file=out, unit="epoch")
+            bars[event.stage] = tqdm(
+                total=event.n_epochs, initial=event.epoch, desc=event.stage, file=out, unit="epoch"
+            )
         bar = bars[event.stage]
         bar.set_postfix_str(summary(event.terms), refresh=False)
         bar.update()
@@ -51,18 +53,19 @@ def _bar(out: TextIO) -> Callback:
 def _lines(out: TextIO) -> Callback:
     started = time.monotonic()
     shown = -_SECONDS_BETWEEN_LINES
-    stage_started = (started, "")
+    stage_started = (0.0, "", 0)
 
     def show(event: EpochEvent) -> None:
         nonlocal shown, stage_started
         now = time.monotonic() - started
         if event.stage != stage_started[1] or event.epoch == 0:
-            stage_started = (now, event.stage)
+            # The first epoch of a stage is timed by the second; a fit that goes on begins in the middle.
+            stage_started = (now, event.stage, event.epoch + 1)
         is_edge = event.epoch in (0, event.n_epochs - 1)
         if is_edge or now - shown >= _SECONDS_BETWEEN_LINES:
             shown = now
             done = event.epoch + 1
-            left = (now - stage_started[0]) / done * (event.n_epochs - done)
+            left = (now - stage_started[0]) / max(1, done - stage_started[2]) * (event.n_epochs - done)
             out.write(
                 f"{event.stage} {done}/{event.n_epochs} {summary(event.terms)} ({now:.0f} s, {left:.0f} s left)\n"
             )

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from viewsplice._random import derive_seed
 from viewsplice.config import TrainConfig
 from viewsplice.exceptions import TrainingDivergedError
+from viewsplice.training.checkpoints import StageCheckpoint, Standing
 
 History = list[dict[str, Any]]
 R = TypeVar("R")
@@ -71,38 +72,53 @@ def run(
     *,
     validation: Validation | None = None,
     callbacks: Sequence[Callback] = (),
+    checkpoint: StageCheckpoint | None = None,
 ) -> None:
-    """Train one stage in place, appending one row per epoch to ``history``.
+    """Train one stage in place, appending one row per epoch to ``history``; a checkpoint is gone on from.
 
     Raises
     ------
     TrainingDivergedError
         After the first epoch with a non-finite term or weight; it carries the last finite weights.
     """
+    standing = checkpoint.restore() if checkpoint else Standing()
+    history += standing.rows
     finite = snapshot(model)
-    best: tuple[float, dict[str, Tensor]] = (math.inf, finite)
-    n_worse = 0
-    for epoch in range(config.epochs):
+    while standing.n_epochs < config.epochs and not standing.is_finished:
+        epoch = standing.n_epochs
         terms = train_epoch(epoch)
         is_judged = validation is not None and (epoch + 1) % config.validate_every == 0
         held_out = validation.evaluate(epoch) if validation is not None and is_judged else {}
         terms |= {f"val/{name}": value for name, value in held_out.items()}
-        history.append({"stage": stage, "epoch": epoch, **terms})
+        row = {"stage": stage, "epoch": epoch, **terms}
+        history.append(row)
         culprit = _non_finite(terms, model)
         if culprit is not None:
             model.load_state_dict(finite)
             raise TrainingDivergedError(stage, epoch, culprit, history, finite)
         finite = snapshot(model)
+        standing.n_epochs += 1
+        standing.rows.append(dict(row))
         if validation is not None and is_judged and epoch >= validation.first_epoch:
-            value = validation.objective(held_out)
-            n_worse = 0 if value < best[0] else n_worse + 1
-            best = (value, finite) if value < best[0] else best
+            _compare(standing, validation.objective(held_out), finite)
         event = EpochEvent(stage, epoch, config.epochs, terms, model)
         answers = [callback(event) for callback in callbacks]
-        if any(answers) or (config.patience and n_worse >= config.patience):
+        if any(answers) or (config.patience and standing.n_worse >= config.patience):
             break
-    if config.keep_best and math.isfinite(best[0]):
-        model.load_state_dict(best[1])
+        if checkpoint:
+            checkpoint.keep(standing)
+    if config.keep_best and standing.best_weights:
+        model.load_state_dict(standing.best_weights)
+    if checkpoint and not standing.is_finished:
+        checkpoint.finish(standing)
+
+
+def _compare(standing: Standing, value: float, weights: dict[str, Tensor]) -> None:
+    """Note whether an epoch is the best so far."""
+    if value < standing.best:
+        standing.best, standing.best_weights, standing.n_worse = value, weights, 0
+    else:
+        standing.n_worse += 1
 
 
 def snapshot(model: nn.Module) -> dict[str, Tensor]:

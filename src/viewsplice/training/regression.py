@@ -20,6 +20,7 @@ from viewsplice.training.alternating import (
     step,
     take,
 )
+from viewsplice.training.checkpoints import load_optimizer, optimizer_tensors, tensors_of
 from viewsplice.training.objectives import reconstruction, regression
 from viewsplice.views import is_arrow
 
@@ -70,6 +71,16 @@ class RegressionEpoch:
             step(self.optimizer, terms, self.parameters)
             means.add(terms.parts)
         return means.result()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return what the next epoch depends on besides the networks."""
+        found = {f"optimizer/{name}": x for name, x in optimizer_tensors(self.optimizer).items()}
+        return found | {"generator": self.generator.get_state()}
+
+    def load_tensors(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take up what `tensors` returned; the networks must be as they were then."""
+        load_optimizer(self.optimizer, tensors_of(tensors, "optimizer"))
+        self.generator.set_state(tensors["generator"])
 
     def _latents(self, coordinates: Mapping[str, Tensor]) -> Latents[Tensor]:
         """Return coordinates as latents, with the empty spaces that have none."""
