@@ -139,14 +139,18 @@ LAYOUTS: dict[str, Callable[[X, Path], Any]] = {
 }
 
 
+# Fitting takes longest, and what it does to an array is the same for most of these.
+FITTED_TOO = ("negative strides", "read-only memory map", "objects")
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_memory_layout_does_not_matter(fitted: Any, views: list[X], layout: str, tmp_path: Path) -> None:
     given = [LAYOUTS[layout](x, tmp_path) for x in views]
-    again = clone(fitted).fit(given)
     rtol = 1e-9 if isinstance(fitted, RRR | CCA) else 0.0
     expected = outputs(fitted, views)
     assert_same(outputs(fitted, given), expected, rtol=rtol)
-    assert_same(outputs(again, given), expected, rtol=rtol)
+    if layout in FITTED_TOO:
+        assert_same(outputs(clone(fitted).fit(given), given), expected, rtol=rtol)
 
 
 def test_types_of_equal_values_do_not_matter(fitted: Any, views: list[X]) -> None:

@@ -54,7 +54,7 @@ ESTIMATORS = {
 
 FLOATS = ("f2", "f4", "f8", ">f8", "g")
 WHOLE = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?")
-few = settings(max_examples=15, deadline=None, derandomize=True)
+few = settings(max_examples=10, deadline=None, derandomize=True)
 
 
 @contextmanager

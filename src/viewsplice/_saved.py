@@ -120,8 +120,9 @@ def check_settings(settings: Settings, n_tensors: int) -> None:
 
 def _n_layers(networks: Networks) -> int:
     """Return a lower bound of the layers that known networks have; a user's own are the user's to judge."""
-    lengths = [len(getattr(networks, name, ())) for name in ("hidden", "channels", "measurer_hidden")]
-    return max([*lengths, getattr(networks, "n_blocks", 0)])
+    layers = [getattr(networks, name, None) for name in ("hidden", "channels", "measurer_hidden")]
+    n_blocks = getattr(networks, "n_blocks", None)
+    return max([0, *(len(one) for one in layers if isinstance(one, tuple)), n_blocks if type(n_blocks) is int else 0])
 
 
 def check_numbers(where: str, values: Mapping[str, Any], *, positive: tuple[str, ...], other: tuple[str, ...]) -> None:
