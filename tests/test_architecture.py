@@ -23,10 +23,11 @@ LAYERS: dict[str, int] = {
     **dict.fromkeys((f"geometry.{name}" for name in ("anchors", "extension", "evidence", "placement", "smoothing")), 1),
     **dict.fromkeys(("model", "geometry.submanifolds", "geometry.clouds", "geometry.targets"), 2),
     "training": 3,
-    **dict.fromkeys(("_attributes", "estimator", "fitted", "preparation", "recipes", "persistence", "baselines"), 4),
+    **dict.fromkeys(("_attributes", "estimator", "fitted", "preparation", "recipes", "baselines"), 4),
+    **dict.fromkeys(("persistence", "_saved", "columns"), 4),
     **dict.fromkeys(("plotting", "trust", "sweeps"), 5),
     **dict.fromkeys(
-        ("arguments", "cli", "demo", "experiments", "inputs", "page", "report", "resuming", "runs", "studies"), 6
+        ("arguments", "cli", "demo", "experiments", "inputs", "page", "reporting", "resuming", "runs", "studies"), 6
     ),
 }
 

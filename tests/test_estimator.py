@@ -24,6 +24,7 @@ from viewsplice import (
     Latents,
     MLPNetworks,
     ResidualNetworks,
+    RestartWarning,
     TrainConfig,
     TrainingDivergedError,
     Views,
@@ -335,7 +336,10 @@ def test_a_restart_may_succeed(two_views: Pair, monkeypatch: pytest.MonkeyPatch)
         return solution
 
     monkeypatch.setattr(viewsplice.recipes, "solve_paper", fail_first)
-    model = tiny(training=replace(TRAINING, max_restarts=2)).fit(*two_views)
+    model = tiny(training=replace(TRAINING, max_restarts=2))
+    with pytest.warns(RestartWarning, match="training diverged or collapsed 1 time and was started over") as caught:
+        model.fit(*two_views)
+    assert [warning.filename for warning in caught] == [__file__]
     assert seeds[0] == 0
     assert len(set(seeds)) == 2
     assert [row["attempt"] for row in model.history_] == [0, 0, 1, 1]

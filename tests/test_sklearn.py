@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sklearn.utils.estimator_checks as checks
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.linear_model import LinearRegression
@@ -26,20 +25,6 @@ from viewsplice import SPLICE, GeometryConfig, MLPNetworks, TrainConfig, Views
 
 Pair = tuple[NDArray[np.float64], ...]
 
-NO_DATA_CHECKS = [
-    "check_estimator_cloneable",
-    "check_estimator_repr",
-    "check_estimator_tags_renamed",
-    "check_valid_tag_types",
-    "check_no_attributes_set_in_init",
-    "check_parameters_default_constructible",
-    "check_set_params",
-    "check_get_params_invariance",
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_do_not_raise_errors_in_init_or_set_param",
-    "check_mixin_order",
-]
-
 
 def tiny(n_shared: Any = 1, n_private: Any = 1, **changes: Any) -> SPLICE:
     settings: dict[str, Any] = {
@@ -50,16 +35,6 @@ def tiny(n_shared: Any = 1, n_private: Any = 1, **changes: Any) -> SPLICE:
         "random_state": 0,
     }
     return SPLICE(n_shared, n_private, **{**settings, **changes})
-
-
-@pytest.mark.parametrize("estimator", [SPLICE(), tiny()], ids=["default", "tiny"])
-@pytest.mark.parametrize("name", [name for name in NO_DATA_CHECKS if hasattr(checks, name)])
-def test_checks_without_data(name: str, estimator: SPLICE) -> None:
-    getattr(checks, name)("SPLICE", estimator)
-
-
-def test_enough_checks_exist() -> None:
-    assert sum(hasattr(checks, name) for name in NO_DATA_CHECKS) >= 9
 
 
 def test_the_constructor_has_the_documented_parameters() -> None:

@@ -9,6 +9,18 @@ from torch import Tensor
 
 # Rows that pass through the networks at once.
 CHUNK_ROWS = 512
+# Rows that matrix products handle alike.
+_TILE_ROWS = 64
+
+
+def whole_tiles(x: Tensor) -> Tensor:
+    """Return rows filled up with zeros to a multiple of 64.
+
+    Matrix products take whole tiles of rows in one way and what is left over in another, so that the last bits of a
+    row would depend on its place and on how many rows there are.
+    """
+    n_more = -len(x) % _TILE_ROWS
+    return torch.cat([x, x.new_zeros(n_more, *x.shape[1:])]) if n_more else x
 
 
 @torch.no_grad()

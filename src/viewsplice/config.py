@@ -281,7 +281,8 @@ def check_number(
         raise TypeError(f"{name} is {value!r}; expected {expected}")
     too_low = low is not None and (value < low or (open_low and value == low))
     too_high = high is not None and value > high
-    if not math.isfinite(value) or too_low or too_high:
+    # An integer may be too large to be looked at as a float, and is finite anyway.
+    if (not isinstance(value, int) and not math.isfinite(value)) or too_low or too_high:
         bounds = [f"{'above' if open_low else 'of at least'} {low}"] if low is not None else []
         bounds += [f"at most {high}"] if high is not None else []
         raise ValueError(f"{name} is {value!r}; expected {expected} {' and '.join(bounds)}")

@@ -27,6 +27,7 @@ from viewsplice._validation import (
     shared_widths,
 )
 from viewsplice.config import GeometryConfig, TrainConfig, check_number
+from viewsplice.exceptions import warn_of_restarts
 from viewsplice.fitted import Fitted
 from viewsplice.metrics import reconstruction_r2
 from viewsplice.persistence import load_model, problem_to_json, save_model
@@ -186,9 +187,9 @@ class SPLICE(FittedAttributes, BaseEstimator):
         )
         if checkpoint is not None:
             problem = replace(problem, checkpoints=Checkpoints(Path(checkpoint), problem_to_json(problem)))
-        self.fitted_ = Fitted.from_solution(
-            solve(problem), prepared.standardizers, settings, seed, prepared.split, views
-        )
+        solution = solve(problem)
+        warn_of_restarts(solution.history)
+        self.fitted_ = Fitted.from_solution(solution, prepared.standardizers, settings, seed, prepared.split, views)
         return self
 
     def transform(self, X: Any, y: Any = None) -> Latents[Array]:
@@ -268,7 +269,7 @@ class SPLICE(FittedAttributes, BaseEstimator):
     @classmethod
     def load(cls, path: str | PathLike[str], *, networks: Networks | None = None, device: str = "auto") -> SPLICE:
         """Return a saved model; ``networks`` must be given again if they were of a class of your own."""
-        params, fitted = load_model(path, networks, choose_device(device))
+        params, fitted = load_model(path, networks, choose_device(device), cls().get_params(deep=False))
         model: SPLICE = cls().set_params(**params)
         model.fitted_ = fitted
         return model

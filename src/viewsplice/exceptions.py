@@ -1,7 +1,8 @@
-"""What can go wrong after the input was accepted: errors that carry what was reached, and two warnings."""
+"""What can go wrong after the input was accepted: errors that carry what was reached, and three warnings."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -66,3 +67,20 @@ class GeometryWarning(UserWarning):
 
 class AutocorrelationWarning(UserWarning):
     """Neighboring rows are alike, and held-out rows lie between training rows."""
+
+
+class RestartWarning(UserWarning):
+    """A fit diverged or collapsed, and another one, with a derived seed, took its place."""
+
+
+def warn_of_restarts(history: Sequence[Mapping[str, Any]]) -> None:
+    """Warn the caller's caller if the last epoch belongs to another attempt than the first."""
+    n_restarts = history[-1]["attempt"] if history else 0
+    if n_restarts:
+        warnings.warn(
+            f"training diverged or collapsed {n_restarts} time{'s' * (n_restarts > 1)} and was started over with "
+            "another seed, derived from random_state; history_ has all attempts: if it happens often, lower the "
+            "learning rate or look for extreme values in the data",
+            RestartWarning,
+            stacklevel=3,
+        )

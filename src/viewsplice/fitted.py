@@ -1,7 +1,7 @@
 """Everything a fit found, and what can be done with it: trained networks applied to the user's arrays.
 
 Rows are handled block by block without gradients, results are in the user's units, and row i of a result depends on
-row i of the input only.
+row i of the input only, whatever its place.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from viewsplice._random import numpy_generator
 from viewsplice._types import Array, Latents
+from viewsplice.chunks import whole_tiles
 from viewsplice.frontend import Standardizer
 from viewsplice.geometry.submanifolds import decoded_view, with_anchor
 from viewsplice.geometry.targets import SpaceGeometry
@@ -102,7 +103,7 @@ class Fitted:
         out = np.empty((len(latents), *standardizer.shape), dtype=standardizer.dtype)
         for block in row_blocks(len(latents), standardizer.n_features):
             rebuilt = self.model.decode_view(view, self._tensors(latents[block]))
-            out[block] = standardizer.inverse(rebuilt.cpu().numpy())
+            out[block] = standardizer.inverse(rebuilt[: block.stop - block.start].cpu().numpy())
         return out
 
     def predict(self, target: str, views: Views) -> Array:
@@ -158,7 +159,7 @@ class Fitted:
 
     def _tensor(self, x: Array) -> Tensor:
         # A copy, since repeated rows are read-only and torch wants to own what it holds.
-        return torch.from_numpy(np.array(x, dtype=np.float32, order="C")).to(self.device)
+        return whole_tiles(torch.from_numpy(np.array(x, dtype=np.float32, order="C"))).to(self.device)
 
 
 @torch.inference_mode()
@@ -168,8 +169,9 @@ def encode(model: SpliceNet, standardizers: Mapping[str, Standardizer], views: V
     widest = max(standardizers[name].n_features for name in views.names)
     parts = []
     for block in row_blocks(len(views), widest):
-        batch = {name: standardizers[name].forward(x[block]).to(device) for name, x in views.arrays.items()}
-        parts.append(model.encode(batch))
+        batch = {name: whole_tiles(standardizers[name].forward(x[block])) for name, x in views.arrays.items()}
+        encoded = model.encode({name: x.to(device) for name, x in batch.items()})
+        parts.append(encoded[: block.stop - block.start])
     return Latents(
         private={name: torch.cat([p.private[name] for p in parts]).cpu().numpy() for name in parts[0].private},
         shared={name: torch.cat([p.shared[name] for p in parts]).cpu().numpy() for name in parts[0].shared},

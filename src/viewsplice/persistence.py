@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, fields
 from importlib.metadata import version
 from os import PathLike
@@ -16,18 +16,34 @@ import numpy as np
 import safetensors
 import safetensors.torch
 import torch
-from torch import Tensor
 
+from viewsplice._saved import (
+    GEOMETRY_ARRAYS,
+    DamagedModelError,
+    check_choices,
+    check_depth,
+    check_history,
+    check_numbers,
+    check_part,
+    check_seed,
+    check_settings,
+    check_stored,
+    check_values,
+    check_view,
+    check_widths,
+    stored_tensors,
+)
 from viewsplice._types import Array, DistanceEstimator, Latents, Networks
-from viewsplice.config import GeometryConfig, TrainConfig, from_dict, to_dict
+from viewsplice.config import GeometryConfig, TrainConfig, check_number, from_dict, to_dict
 from viewsplice.fitted import Fitted
 from viewsplice.frontend import Standardizer
 from viewsplice.geometry.diffusion import DiffusionDistance
 from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.io import fingerprint, write_atomic
+from viewsplice.io.problems import printable
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
-from viewsplice.recipes import Choice, Problem, Settings
+from viewsplice.recipes import Problem, Settings
 
 FORMAT_VERSION = 1
 _NETWORKS: dict[str, Callable[..., Networks]] = {
@@ -36,7 +52,8 @@ _NETWORKS: dict[str, Callable[..., Networks]] = {
     "ConvNetworks": ConvNetworks,
 }
 _DISTANCES: dict[str, Any] = {"DiffusionDistance": DiffusionDistance}
-_GEOMETRY_ARRAYS = ("anchors", "landmarks", "geodesics", "spectrum", "curve")
+_LONGEST_REASON = 300
+_EXPECTED = "expected a file of SPLICE.save"
 
 
 def save_model(path: str | PathLike[str], params: Mapping[str, Any], fitted: Fitted) -> None:
@@ -77,7 +94,7 @@ def _arrays(fitted: Fitted) -> dict[str, Array]:
     for kind, latents in (("reference", fitted.reference), ("anchor", fitted.anchor)):
         arrays |= {f"{kind}/{name}": x for name, x in latents.spaces().items()}
     for space, found in fitted.geometry.items():
-        arrays |= {f"geometry/{space}/{name}": getattr(found, name) for name in _GEOMETRY_ARRAYS}
+        arrays |= {f"geometry/{space}/{name}": getattr(found, name) for name in GEOMETRY_ARRAYS}
     return arrays
 
 
@@ -172,83 +189,105 @@ def _networks_from_json(values: Mapping[str, Any]) -> Networks:
 
 
 def load_model(
-    path: str | PathLike[str], networks: Networks | None, device: torch.device
+    path: str | PathLike[str], networks: Networks | None, device: torch.device, known: Collection[str]
 ) -> tuple[dict[str, Any], Fitted]:
-    """Return the estimator parameters and the fit of a saved model."""
-    header, tensors = _read(Path(path))
-    try:
-        params = settings_from_json(header["params"], networks)
-        settings = Settings(**settings_from_json(header["settings"], networks))
-        return params, _fitted(header, tensors, settings, device)
-    except (KeyError, TypeError, AttributeError, RuntimeError, IndexError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise ValueError(f"{path} is damaged or incomplete ({reason}); expected a file of SPLICE.save") from error
+    """Return the estimator parameters (some of those ``known``) and the fit of a saved model.
 
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return header and tensors, after checking that this is a viewsplice file of a known version."""
-    if not path.is_file():
+    Sizes are checked before anything is allocated: the header is held against the types and shapes of what the file
+    has, networks are built without memory, and only a model that is whole is read.
+    """
+    if not Path(path).is_file():
         raise ValueError(f"{path} is not a file; expected a model written by SPLICE.save")
     try:
         with safetensors.safe_open(path, framework="pt") as file:
-            header = json.loads((file.metadata() or {}).get("viewsplice", "null"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except (safetensors.SafetensorError, ValueError, OSError) as error:
-        raise ValueError(f"{path} cannot be read as a saved model ({error}); expected a file of SPLICE.save") from error
+            header = _header(file.metadata())
+            params = _params(check_part(header, "params", dict), networks, known)
+            settings = Settings(**settings_from_json(check_part(header, "settings", dict), networks))
+            return params, _fitted(header, file, settings, device)
+    except (safetensors.SafetensorError, json.JSONDecodeError, UnicodeError, OSError) as error:
+        raise ValueError(f"{path} cannot be read as a saved model ({_reason(error)}); {_EXPECTED}") from error
+    except (DamagedModelError, KeyError, TypeError, AttributeError, RuntimeError, IndexError, ArithmeticError) as error:
+        raise ValueError(f"{path} is damaged or incomplete ({_reason(error)}); {_EXPECTED}") from error
+    except MemoryError as error:
+        raise ValueError(f"{path} does not fit in memory") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    return printable(str(error), _LONGEST_REASON)
+
+
+def _header(metadata: Mapping[str, str] | None) -> dict[str, Any]:
+    """Return the header, after checking that this is a viewsplice file of a known version."""
+    try:
+        header = json.loads((metadata or {}).get("viewsplice", "null"))
+    except RecursionError as error:
+        raise DamagedModelError("the header is nested too deeply") from error
+    check_depth(header)
     if not isinstance(header, dict) or header.get("format") != "viewsplice":
-        raise ValueError(f"{path} is a safetensors file, but not a viewsplice model; expected a file of SPLICE.save")
-    if header.get("format_version") != FORMAT_VERSION:
+        raise ValueError("this is a safetensors file, but not a viewsplice model; expected a file of SPLICE.save")
+    version = header.get("format_version")
+    if type(version) is not int or version != FORMAT_VERSION:
         raise ValueError(
-            f"{path} has format version {header.get('format_version')}; this viewsplice reads {FORMAT_VERSION}: "
-            "update viewsplice"
+            f"this has format version {version}; this viewsplice reads {FORMAT_VERSION}: update viewsplice"
         )
-    return header, tensors
+    return header
 
 
-def _fitted(
-    header: Mapping[str, Any], tensors: Mapping[str, Tensor], settings: Settings, device: torch.device
-) -> Fitted:
-    arrays = {name: x.numpy() for name, x in tensors.items() if not name.startswith("networks/")}
-    standardizers = {name: _standardizer(name, view, arrays) for name, view in header["views"].items()}
+def _params(values: Mapping[str, Any], networks: Networks | None, known: Collection[str]) -> dict[str, Any]:
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise ValueError(f"unknown parameter {unknown[0]!r}; expected some of {sorted(known)}")
+    check_number("lambda_dis", values.get("lambda_dis"), low=0)
+    return settings_from_json(values, networks)
+
+
+def _fitted(header: Mapping[str, Any], file: Any, settings: Settings, device: torch.device) -> Fitted:
+    stored = stored_tensors(file)
+    check_settings(settings, len(stored))
+    n_private, n_shared = check_widths(header, stored)
+    geometry = check_part(header, "geometry", dict)
+    shapes = {name: check_view(name, view, stored) for name, view in header["views"].items()}
     with torch.device("meta"):
-        # No memory is taken for sizes a header merely claims: the stored tensors decide.
         model = SpliceNet(
-            {name: s.network_shape for name, s in standardizers.items()},
-            header["n_private"],
-            header["n_shared"],
+            shapes,
+            n_private,
+            n_shared,
             settings.networks,
-            header["networks_seed"],
+            check_seed(header, "networks_seed"),
             scale_free=settings.recipe == "auto",
         )
+    features = {name: math.prod(view["shape"]) for name, view in header["views"].items()}
+    check_stored(stored, model.state_dict(), features, {**n_private, **n_shared}, geometry)
+    tensors = {name: file.get_tensor(name) for name in stored}
+    check_values(tensors, geometry)
     weights = {name.removeprefix("networks/"): x for name, x in tensors.items() if name.startswith("networks/")}
     model.load_state_dict(weights, assign=True)
-    geometry = {space: _geometry(space, values, arrays) for space, values in header["geometry"].items()}
+    arrays = {name: x.numpy() for name, x in tensors.items() if not name.startswith("networks/")}
     return Fitted(
         model=model.to(device).eval(),
-        standardizers=standardizers,
+        standardizers={name: _standardizer(name, view, arrays) for name, view in header["views"].items()},
         settings=settings,
-        seed=header["seed"],
-        history=list(header["history"]),
-        geometry=geometry,
+        seed=check_seed(header, "seed"),
+        history=check_history(header),
+        geometry={space: _geometry(space, values, arrays) for space, values in geometry.items()},
         split={name: arrays[f"split/{name}"] for name in ("train", "validation")},
-        choices={name: Choice(**values) for name, values in header["choices"].items()},
+        choices=check_choices(header),
         reference=_latents("reference", model, arrays),
         anchor=_latents("anchor", model, arrays),
     )
 
 
 def _standardizer(name: str, view: Mapping[str, Any], arrays: Mapping[str, Array]) -> Standardizer:
-    mean, shape, scale, dtype = arrays[f"mean/{name}"], tuple(view["shape"]), view["scale"], view["dtype"]
-    if mean.shape != (math.prod(shape),) or not 0 < scale < math.inf or dtype not in ("float32", "float64"):
-        raise TypeError(f"view {name!r} has mean {mean.shape}, shape {shape}, scale {scale} and dtype {dtype}")
-    axes = arrays.get(f"axes/{name}")
-    if axes is not None and (axes.ndim != 2 or len(axes) != len(mean) or axes.dtype != np.float32):
-        raise TypeError(f"view {name!r} has axes {axes.shape} of {axes.dtype} for {len(mean)} features")
-    return Standardizer(mean, scale, shape, dtype, axes, view["retained"])
+    mean, axes = arrays[f"mean/{name}"], arrays.get(f"axes/{name}")
+    return Standardizer(mean, view["scale"], tuple(view["shape"]), view["dtype"], axes, view["retained"])
 
 
 def _geometry(space: str, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> SpaceGeometry:
-    stored: dict[str, Any] = {name: arrays[f"geometry/{space}/{name}"] for name in _GEOMETRY_ARRAYS}
+    check_numbers(f"geometry of {space!r}", values, positive=("unit",), other=("disagreement",))
+    check_number("n_neighbors", values["n_neighbors"], low=1, integer=True)
+    stored: dict[str, Any] = {name: arrays[f"geometry/{space}/{name}"] for name in GEOMETRY_ARRAYS}
     return SpaceGeometry(
         **stored, n_neighbors=values["n_neighbors"], unit=values["unit"], disagreement=values["disagreement"]
     )

@@ -65,13 +65,13 @@ def check_name(name: Any) -> str:
 def as_array(values: Any, name: str) -> Array:
     """Return one view as a numeric array of at least two dimensions, without copying where possible."""
     if isinstance(values, Tensor):
-        values = values.detach().cpu()
-        values = (values.float() if values.dtype == torch.bfloat16 else values).numpy()
+        values = _from_tensor(values, name)
     if hasattr(values, "toarray") and hasattr(values, "nnz"):
         raise TypeError(
             f"view {name!r} is a sparse matrix; expected a dense array: pass .toarray() if it fits in memory"
         )
-    if isinstance(values, np.ma.MaskedArray):
+    rows = values if isinstance(values, list | tuple) else ()
+    if any(isinstance(one, np.ma.MaskedArray) for one in (values, *rows)):
         raise TypeError(f"view {name!r} is a masked array; expected complete data: fill or drop the masked entries")
     if not isinstance(values, np.ndarray) and hasattr(values, "chunks") and hasattr(values, "shape"):
         values = read_blocks(values)  # an HDF5 dataset or a Zarr array
@@ -89,11 +89,27 @@ def as_array(values: Any, name: str) -> Array:
     return array
 
 
+def _from_tensor(values: Tensor, name: str) -> Array:
+    if values.layout != torch.strided:
+        raise TypeError(
+            f"view {name!r} is a sparse tensor; expected a dense one: pass .to_dense() if it fits in memory"
+        )
+    try:
+        dense = values.detach().cpu()
+        array: Array = (dense.float() if dense.dtype == torch.bfloat16 else dense).numpy()
+    except (TypeError, RuntimeError) as error:
+        raise TypeError(
+            f"view {name!r} is a tensor of {values.dtype} on {values.device}, which NumPy cannot hold; "
+            "expected numbers such as float32"
+        ) from error
+    return array
+
+
 def _as_real(array: Array, name: str) -> Array:
     if array.dtype.kind == "O":
         try:
             return array.astype(np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise TypeError(
                 f"view {name!r} holds objects that are not numbers ({error}); expected numeric data"
             ) from error

@@ -16,7 +16,9 @@ from viewsplice.baselines.base import Baseline, mean_r2
 from viewsplice.baselines.coders import Coders
 from viewsplice.baselines.minibatches import Objective, Task, train
 from viewsplice.baselines.settings import default_training
+from viewsplice.chunks import whole_tiles
 from viewsplice.config import TrainConfig, check_choice
+from viewsplice.exceptions import warn_of_restarts
 from viewsplice.preparation import Prepared, check_enough_rows, choose_device, loss_units, prepare
 from viewsplice.recipes import choose_settings
 from viewsplice.training.alternating import TrainingData
@@ -134,6 +136,7 @@ class NeuralBaseline(Baseline):
         check_enough_rows(len(prepared.data.train), training, None, {**n_private, **n_shared})
         self._check_problem(views.names, training)
         found = self._solve(prepared, networks, training, (n_private, n_shared), seed, callbacks)
+        warn_of_restarts(found["history_"])
         for name, value in found.items():
             setattr(self, name, value)
         self.standardizers_, self.split_ = prepared.standardizers, prepared.split
@@ -250,8 +253,11 @@ class NeuralBaseline(Baseline):
         device, found = next(self.net_.parameters()).device, {}
         for name, x in views.arrays.items():
             view = self.standardizers_[name]
-            blocks = (view.forward(x[block]).to(device) for block in row_blocks(len(x), view.n_features))
-            found[name] = torch.cat([self.net_.encoders[name](block) for block in blocks]).cpu().numpy()
+            outputs = []
+            for rows in row_blocks(len(x), view.n_features):
+                block = view.forward(x[rows]).to(device)
+                outputs.append(self.net_.encoders[name](whole_tiles(block))[: len(block)])
+            found[name] = torch.cat(outputs).cpu().numpy()
         return found
 
     @torch.inference_mode()
@@ -260,8 +266,9 @@ class NeuralBaseline(Baseline):
         user, like = self.standardizers_[view], next(self.net_.parameters())
         out = np.empty((len(latents[0]), *user.shape), dtype=user.dtype)
         for block in row_blocks(len(out), user.n_features):
-            rows = [torch.from_numpy(np.array(z[block], dtype=np.float32)).to(like) for z in latents]
-            out[block] = user.inverse(self.net_.decode(view, *rows).cpu().numpy())
+            rows = [whole_tiles(torch.from_numpy(np.array(z[block], dtype=np.float32))).to(like) for z in latents]
+            rebuilt = self.net_.decode(view, *rows)[: block.stop - block.start]
+            out[block] = user.inverse(rebuilt.cpu().numpy())
         return out
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from viewsplice._types import Array
 from viewsplice.io.hdf5 import is_group, load, open_hdf5
+from viewsplice.io.matlab_elements import check_elements
 from viewsplice.io.problems import choose, densify
 
 _NUMERIC = frozenset(
@@ -29,6 +30,8 @@ def read_mat(path: Path, key: str | None) -> Array:
 def _read_5(path: Path, key: str | None) -> Array:
     names = [name for name, _, kind in scipy.io.whosmat(path) if kind in _NUMERIC]
     name = choose(path, key, names, "numeric array")
+    if scipy.io.matlab.matfile_version(path)[0] == 1:  # 0 is version 4, whose numbers have one tag only
+        check_elements(path, name)
     value = scipy.io.loadmat(path, variable_names=[name])[name]
     return densify(value, path) if sparse.issparse(value) else np.asarray(value)
 

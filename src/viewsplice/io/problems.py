@@ -14,11 +14,17 @@ import numpy as np
 from viewsplice._types import Array
 
 MAX_DENSE_BYTES = 4 * 2**30
-_MAX_LISTED = 20
+_MAX_LISTED, _MAX_SHOWN = 20, 60
 
 
 class InputFileError(ValueError):
     """A file that cannot be used, said in one sentence; the cause is chained."""
+
+
+def printable(text: str, most: int) -> str:
+    """Return text of a file as it may stand in a message: one line, no control characters, not long."""
+    line = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in " ".join(text.split()))
+    return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
 @contextmanager
@@ -39,7 +45,7 @@ def guarded(path: Path, expected: str) -> Iterator[None]:
     except MemoryError as error:
         raise InputFileError(f"{path} does not fit in memory: take fewer rows or features") from error
     except Exception as error:  # each library has its own error types for a damaged file, and they change
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = printable(str(error), 200) or type(error).__name__
         raise InputFileError(
             f"{path} cannot be read as {expected} ({reason}): check that it is complete and its extension is right"
         ) from error
@@ -70,7 +76,7 @@ def optional_library(library: str, extra: str, path: Path) -> Any:
 
 def choose(path: Path, key: str | None, names: Collection[str], noun: str) -> str:
     """Return the name that ``key`` asks for; without a key, the only one there is."""
-    listed = ", ".join(list(names)[:_MAX_LISTED])
+    listed = ", ".join(printable(name, _MAX_SHOWN) for name in list(names)[:_MAX_LISTED])
     if len(names) > _MAX_LISTED:
         listed += f", and {len(names) - _MAX_LISTED} more"
     if not names:
@@ -80,7 +86,7 @@ def choose(path: Path, key: str | None, names: Collection[str], noun: str) -> st
             return key
         raise InputFileError(f"{path} has no {noun} {key!r}; expected one of: {listed}")
     if len(names) > 1:
-        first = next(iter(names))
+        first = printable(next(iter(names)), _MAX_SHOWN)
         raise InputFileError(
             f"{path} holds more than one {noun}; expected a key, as in {path.name}:{first}, out of: {listed}"
         )
@@ -101,4 +107,6 @@ def densify(matrix: Any, path: Path) -> Array:
             f"{path} holds a sparse matrix of shape {matrix.shape} that needs {n_bytes / 2**30:.1f} GiB when dense; "
             f"expected at most {MAX_DENSE_BYTES / 2**30:.0f} GiB: reduce its columns first, as by truncated SVD"
         )
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)  # SciPy writes where the stored indices say
     return np.asarray(matrix.toarray())

@@ -18,20 +18,28 @@ _UNLIKE = 0.05
 
 
 def sketch(x: Array) -> Array:
-    """Return rows (n, ...) as centered ones with at most 32 columns that keep products of rows, on average."""
+    """Return rows (n, ...) as centered ones with at most 32 columns that keep ratios of products of rows, on average.
+
+    In units of a power of two near the largest value, so that squares neither overflow nor vanish; all zeros where
+    values are too large even for that.
+    """
     rows = np.asarray(x).reshape(len(x), -1)
     n_features = rows.shape[1]
-    if n_features <= _N_DIRECTIONS:
-        small = rows.astype(np.float64)
-    else:
-        directions = np.random.default_rng(0).standard_normal((n_features, _N_DIRECTIONS)).astype(np.float32)
-        small = np.empty((len(rows), _N_DIRECTIONS))
-        for start in range(0, len(rows), _BLOCK_ROWS):
-            block = rows[start : start + _BLOCK_ROWS]
-            # Relative to some row, so that an offset does not use up the digits of single precision.
-            small[start : start + _BLOCK_ROWS] = (block - rows[0].astype(np.float64)).astype(np.float32) @ directions
-    centered: Array = small - small.mean(axis=0)
-    return centered
+    with np.errstate(over="ignore", invalid="ignore"):
+        if n_features <= _N_DIRECTIONS:
+            small = rows.astype(np.float64)
+        else:
+            directions = np.random.default_rng(0).standard_normal((n_features, _N_DIRECTIONS))
+            small = np.empty((len(rows), _N_DIRECTIONS))
+            for start in range(0, len(rows), _BLOCK_ROWS):
+                block = rows[start : start + _BLOCK_ROWS]
+                # Relative to some row, so that an offset does not use up the digits.
+                small[start : start + _BLOCK_ROWS] = (block - rows[0].astype(np.float64)) @ directions
+        centered: Array = small - small.mean(axis=0)
+        largest = float(np.abs(centered).max())
+    if not math.isfinite(largest) or largest == 0:
+        return np.zeros_like(centered)
+    return np.ldexp(centered, -math.frexp(largest)[1])
 
 
 def lag_correlations(x: Array) -> Array:

@@ -56,7 +56,8 @@ def spectral_dimension(spectrum: Array) -> int:
 
 
 def _width(space: str, geometry: SpaceGeometry, relevance: Relevance) -> Choice:
-    if not _is_there(space, relevance) or not geometry.geodesics.any():
+    # Distances may be there and no eigenvalue: all landmarks are one point, and only other rows lie elsewhere.
+    if not _is_there(space, relevance) or not geometry.geodesics.any() or geometry.spectrum[0] <= 0:
         return _absent(space, {space: relevance})
     curve, spectrum = geometry.curve, geometry.spectrum
     width = max(1, saturation(range(len(curve)), list(curve), [0.0] * len(curve)))
