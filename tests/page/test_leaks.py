@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -88,17 +87,17 @@ def test_an_audit_takes_the_place_of_what_is_measured_here() -> None:
     assert "nothing speaks against it" in _independence(LEAKS[:1])
 
 
-@pytest.mark.parametrize(
-    ("change", "kind"),
-    [
-        ({}, "good"),
-        ({"p_shared": 0.2}, "warn"),
-        ({"verdict": "1 leak found."}, "warn"),
-        ({"assumptions": [{"name": "coverage", "holds": False}]}, "warn"),
-        ({"p_shared": None}, "warn"),
-    ],
-)
-def test_a_verdict_is_fine_only_if_nothing_speaks_against_it(change: dict[str, Any], kind: str) -> None:
-    audit = {"p_shared": 0.01, "verdict": "No leak found, p < 0.01 for shared information.", **change}
-    assert f'class="note {kind}"' in verdict_html(audit)
-    assert verdict_html({**audit, "verdict": ""}) == ""
+def test_sentences_of_an_audit_are_marked_one_by_one() -> None:
+    findings = [
+        {"sentence": "No leak found.", "is_fine": True},
+        {"sentence": "Held-out rows: 8.", "is_fine": None},
+        {"sentence": "Refits <b>do not</b> agree.", "is_fine": False},
+        {"sentence": "Many pairs.", "is_fine": None},
+    ]
+    html = verdict_html({"findings": findings, "verdict": "all of it"})
+    assert '<p class="note good"><b>Fine.</b> No leak found.</p>' in html
+    assert '<p class="note warn"><b>Careful.</b> Refits &lt;b&gt;do not&lt;/b&gt; agree.</p>' in html
+    assert html.endswith("<p>Held-out rows: 8. Many pairs.</p>")
+    assert "all of it" not in html
+    assert 'class="note warn"' in verdict_html({"verdict": "of another version"})
+    assert verdict_html({"findings": [], "verdict": ""}) == ""

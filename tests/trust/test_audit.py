@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from viewsplice.trust.assumptions import check_coverage, check_independence, hol
 from viewsplice.trust.auditing import _as_columns
 from viewsplice.trust.readings import LEAKS, questions
 from viewsplice.trust.rows import choose_rows
-from viewsplice.trust.verdict import found_leaks, p_words, write_verdict
+from viewsplice.trust.verdict import found_leaks, p_words, write_findings
 from viewsplice.views import Views
 
 QUICK = AuditSettings(n_permutations=39, n_null=1, n_refits=1, most_rows=200)
@@ -102,7 +103,16 @@ def test_what_is_shared_is_found(audited) -> None:
 
 def test_the_result_is_json_and_a_table(audited) -> None:
     content = json.loads(audited.to_json())
-    assert set(content) == {"p_shared", "leaks", "dependence", "stability", "assumptions", "verdict", "shared"}
+    assert set(content) == {
+        "p_shared",
+        "leaks",
+        "dependence",
+        "stability",
+        "assumptions",
+        "findings",
+        "verdict",
+        "shared",
+    }
     assert content["leaks"][0]["source"] == "A"
     assert content["shared"]["arrows"][0]["arrow"] == "A->B"
     lines = audited.table().splitlines()
@@ -251,6 +261,19 @@ def told(leak: float, p: float, source: str = "A", kind: str = LEAKS[0]) -> Told
     return Told(source, "B->A", kind, "network", leak, 0.0, 0.01, p)
 
 
+def write_verdict(*found: Any) -> str:
+    return " ".join(finding.sentence for finding in write_findings(*found))
+
+
+def test_findings_speak_for_or_against() -> None:
+    unstable = [Agreement("A", "model, refit 1", 0.5, 0.7)]
+    kinds = {
+        found.sentence.split()[0]: found.is_fine
+        for found in write_findings(telling(0.002), [], unstable, [Assumption("x", None, "Unknown.")], ["bad luck"])
+    }
+    assert kinds == {"No": False, "Held-out": None, "Refits": False, "A": False, "Unknown.": None}
+
+
 def test_verdicts_by_hand() -> None:
     clean = [told(0.002, 0.4), told(-0.1, 1.0, "B")]
     words = write_verdict(telling(0.002), clean, [], [])
@@ -270,7 +293,7 @@ def test_verdicts_by_hand() -> None:
     assert "Other anchors do not agree: Procrustes R² 0.50" in words
     assert words.endswith("All is well.")
     nothing = Sharing(1.0, 1.0, "permutations of rows", 0, 100, 100.0, ())
-    assert "no shared space" in write_verdict(nothing, [], [], [])
+    assert "no shared space in" in write_verdict(nothing, [], [], [])
     assert write_verdict(nothing, [], [], []).startswith("No leak could be tested, p = 1 for shared")
 
 

@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 NUMBERS = ("r2", "null_mean", "null_q95")
 # What a space may tell: rows of these kinds are no leaks.
 _TOLD = ("view", "covariate")
-_ALPHA = 0.05
+_SHOWN_ABOVE = ("leaks", "verdict", "findings", "p_shared")
 _TITLES = {
     "shared": "Is anything shared?",
     "dependence": "Do spaces depend on each other beyond what can be predicted?",
@@ -29,21 +29,21 @@ def audited_leaks(audit: Audited | None) -> list[Row]:
 
 
 def verdict_html(audit: Audited) -> str:
-    """Return what an audit says in words; "" where it says nothing."""
-    verdict, p = audit.get("verdict"), audit.get("p_shared")
-    if not verdict:
-        return ""
-    assumptions = [item for item in audit.get("assumptions") or () if isinstance(item, Mapping)]
-    doubted = any(item.get("holds") is False for item in assumptions)
-    is_fine = isinstance(p, int | float) and p <= _ALPHA and str(verdict).startswith("No leak found") and not doubted
-    return note("good" if is_fine else "warn", escape(str(verdict)))
+    """Return what an audit says in words, each sentence marked by whether it speaks for the fit; "" if it is silent."""
+    findings = [row for row in audit.get("findings") or () if isinstance(row, Mapping) and row.get("sentence")]
+    marked = [row for row in findings if isinstance(row.get("is_fine"), bool)]
+    if not findings:
+        return note("warn", escape(str(audit["verdict"]))) if audit.get("verdict") else ""
+    html = "".join(note("good" if row["is_fine"] else "warn", escape(str(row["sentence"]))) for row in marked)
+    others = " ".join(str(row["sentence"]) for row in findings if row not in marked)
+    return html + (f"<p>{escape(others)}</p>" if others else "")
 
 
 def audit_html(audit: Audited) -> str:
     """Return the tables behind a verdict, closed until asked for; whatever else an audit holds, by its name."""
     told = [row for row in _measured(audit) if row.get("kind") in _TOLD]
     html = _details("What does each space tell about the views and covariates?", told_table(told)) if told else ""
-    shown = {name: value for name, value in audit.items() if name not in ("leaks", "verdict", "p_shared") and value}
+    shown = {name: value for name, value in audit.items() if name not in _SHOWN_ABOVE and value}
     for name, value in shown.items():
         html += _details(_TITLES.get(name, name.replace("_", " ")), listing(value))
     p = audit.get("p_shared")

@@ -10,7 +10,7 @@ from viewsplice.trust.leaks import Leak, probe_leaks
 from viewsplice.trust.readings import Told
 from viewsplice.trust.shares import Estimate, Shares, variance_shares
 from viewsplice.trust.sharing import Sharing, Telling
-from viewsplice.trust.verdict import Audit
+from viewsplice.trust.verdict import Audit, Finding
 
 __all__ = [
     "Agreement",
@@ -19,6 +19,7 @@ __all__ = [
     "AuditSettings",
     "Dependence",
     "Estimate",
+    "Finding",
     "Leak",
     "Shares",
     "Sharing",

@@ -24,7 +24,7 @@ from viewsplice.trust.readings import Parts, questions, read_all
 from viewsplice.trust.rows import AuditRows, choose_rows
 from viewsplice.trust.sharing import Sharing, Telling, shared_information
 from viewsplice.trust.stability import Halves, compare_anchors, compare_refits, refits
-from viewsplice.trust.verdict import Audit, write_verdict
+from viewsplice.trust.verdict import Audit, write_findings
 from viewsplice.views import Views, as_views, is_arrow
 
 _N_ANCHORS = 3
@@ -116,8 +116,8 @@ def audit(
         Assumption("held-out rows", bool(len(rows.held_out)), rows.note),
     ]
     failures = [refit["failure"] for refit in found if "failure" in refit]
-    verdict = write_verdict(shared, leaks, stability, assumptions, failures)
-    return Audit(shared.p, leaks, dependence, stability, assumptions, verdict, shared)
+    findings = write_findings(shared, leaks, stability, assumptions, failures)
+    return Audit(shared.p, leaks, dependence, stability, assumptions, findings, shared)
 
 
 def _checked(model: SPLICE, X: Any, y: Any, groups: Any) -> Views:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from viewsplice.io import json_text
+from viewsplice.records import Record
 from viewsplice.trust.agreement import Agreement
 from viewsplice.trust.assumptions import Assumption, holm
 from viewsplice.trust.dependence import Dependence
@@ -16,6 +17,22 @@ ALPHA = 0.05
 # A leak of less than this fraction of variance is a trace.
 TRACE = 0.01
 _STABLE = 0.9
+
+
+@dataclass(frozen=True)
+class Finding(Record):
+    """One sentence of a verdict.
+
+    Attributes
+    ----------
+    sentence
+        What was found.
+    is_fine
+        Whether it speaks for the fit; None: it speaks neither for nor against it.
+    """
+
+    sentence: str
+    is_fine: bool | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +51,8 @@ class Audit:
         Agreement with refits, and between anchors.
     assumptions
         What the method takes for granted, checked.
-    verdict
-        All of it in words.
+    findings
+        All of it in sentences, the answer first.
     shared
         How ``p_shared`` was found, and what each view tells of each other.
     """
@@ -45,12 +62,17 @@ class Audit:
     dependence: Sequence[Dependence]
     stability: Sequence[Agreement]
     assumptions: Sequence[Assumption]
-    verdict: str
+    findings: Sequence[Finding]
     shared: Sharing
+
+    @property
+    def verdict(self) -> str:
+        """All of it in words."""
+        return " ".join(found.sentence for found in self.findings)
 
     def to_json(self) -> str:
         """Return everything as JSON."""
-        return json_text(vars(self))
+        return json_text({**vars(self), "verdict": self.verdict})
 
     def table(self) -> str:
         """Return what each space tells, as lines of text, leaks first."""
@@ -70,14 +92,14 @@ class Audit:
         return "\n".join(line.rstrip() for line in lines)
 
 
-def write_verdict(
+def write_findings(
     shared: Sharing,
     leaks: Sequence[Told],
     stability: Sequence[Agreement],
     assumptions: Sequence[Assumption],
     failures: Sequence[str] = (),
-) -> str:
-    """Return what an audit found, in sentences.
+) -> list[Finding]:
+    """Return what an audit found, sentence by sentence; the first is the answer.
 
     Parameters
     ----------
@@ -86,13 +108,17 @@ def write_verdict(
     failures
         Why refits failed, if any did.
     """
-    sentences = [f"{_leak_words(leaks)}, {p_words(shared.p)} for shared information.", _shared_sentence(shared)]
-    sentences += _leak_sentences(leaks, shared)
+    lead = f"{_leak_words(leaks)}, {p_words(shared.p)} for shared information."
+    found = [Finding(lead, lead.startswith("No leak found") and shared.p <= ALPHA)]
+    found += [Finding(_shared_sentence(shared), None)] if shared.arrows else []
+    found += _leak_findings(leaks, shared)
     if not shared.arrows:
-        sentences.append("The model has no shared space, so there was nothing to test for shared information.")
-    sentences += _stability_sentences(stability)
-    sentences += [f"A refit failed: {failure.rstrip('.')}." for failure in failures]
-    return " ".join([*(s for s in sentences if s), *(found.sentence for found in assumptions)])
+        found.append(
+            Finding("The model has no shared space, so there was nothing to test for shared information.", None)
+        )
+    found += _stability_findings(stability)
+    found += [Finding(f"A refit failed: {failure.rstrip('.')}.", False) for failure in failures]
+    return [*found, *(Finding(checked.sentence, checked.holds) for checked in assumptions)]
 
 
 def p_words(p: float) -> str:
@@ -118,8 +144,6 @@ def _leak_words(leaks: Sequence[Told]) -> str:
 
 
 def _shared_sentence(shared: Sharing) -> str:
-    if not shared.arrows:
-        return ""
     told = "; ".join(f"{row.arrow} R² {row.r2:.3f}" for row in shared.arrows)
     n_units = (
         "" if shared.n_effective >= shared.n_rows else f", equal to about {shared.n_effective:.0f} independent ones"
@@ -130,36 +154,38 @@ def _shared_sentence(shared: Sharing) -> str:
     )
 
 
-def _leak_sentences(leaks: Sequence[Told], shared: Sharing) -> list[str]:
+def _leak_findings(leaks: Sequence[Told], shared: Sharing) -> list[Finding]:
     found, traces = found_leaks(leaks)
     asked = [row for row in leaks if row.is_leak]
-    sentences = [
-        f"{row.source} tells {row.leak:.1%} of {row.target} ({row.kind}; {row.probe}, {p_words(row.p)})."
+    told = [
+        Finding(
+            f"{row.source} tells {row.leak:.1%} of {row.target} ({row.kind}; {row.probe}, {p_words(row.p)}).", False
+        )
         for row in sorted(found, key=lambda row: -row.leak)
     ]
     if traces:
         names = ", ".join(f"{row.source} about {row.target}" for row in traces)
-        sentences.append(f"Traces below 1 % of variance: {names}.")
+        told.append(Finding(f"Traces below 1 % of variance: {names}.", None))
     if asked and not found:
         largest = max(asked, key=lambda row: row.leak)
-        sentences.append(
-            f"The largest of {len(asked)} directions is {max(0.0, largest.leak):.1%} of variance "
-            f"({largest.source} about {largest.target})."
-        )
+        size = f"{max(0.0, largest.leak):.1%} of variance ({largest.source} about {largest.target})"
+        told.append(Finding(f"The largest of {len(asked)} directions is {size}.", None))
     if asked and shared.arrows and shared.smallest_p * len(asked) > ALPHA:
-        sentences.append("So few independent rows could not have shown a leak.")
-    return sentences
+        told.append(Finding("So few independent rows could not have shown a leak.", False))
+    return told
 
 
-def _stability_sentences(stability: Sequence[Agreement]) -> list[str]:
-    sentences = []
+def _stability_findings(stability: Sequence[Agreement]) -> list[Finding]:
+    told = []
     for word, name in (("refit", "Refits with other seeds and rows"), ("anchor", "Other anchors")):
         found = [row for row in stability if word in row.compared]
         if found:
             worst = min(found, key=lambda row: row.procrustes)
-            state = "agree" if worst.procrustes >= _STABLE else "do not agree"
-            sentences.append(
+            is_stable = worst.procrustes >= _STABLE
+            state = "agree" if is_stable else "do not agree"
+            sentence = (
                 f"{name} {state}: Procrustes R² {worst.procrustes:.2f} at the lowest ({worst.space}), canonical "
                 f"correlation {min(row.canonical for row in found):.2f}."
             )
-    return sentences
+            told.append(Finding(sentence, is_stable))
+    return told
