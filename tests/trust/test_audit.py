@@ -293,7 +293,7 @@ def test_verdicts_by_hand() -> None:
     assert "Other anchors do not agree: Procrustes R² 0.50" in words
     assert words.endswith("All is well.")
     nothing = Sharing(1.0, 1.0, "permutations of rows", 0, 100, 100.0, ())
-    assert "no shared space in" in write_verdict(nothing, [], [], [])
+    assert "no shared space" in write_verdict(nothing, [], [], [])
     assert write_verdict(nothing, [], [], []).startswith("No leak could be tested, p = 1 for shared")
 
 
