@@ -22,8 +22,9 @@ def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def statistics(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the rows that tell how often tests are right and wrong."""
-    return markdown([row for row in rows if row["name"].startswith(_STATISTICS)]).replace(_HEAD, _STATISTICS_HEAD)
+    """Return the rows that tell how often tests are right and wrong; a sentence where none has been measured."""
+    rates = [row for row in rows if row["name"].startswith(_STATISTICS)]
+    return markdown(rates).replace(_HEAD, _STATISTICS_HEAD) if rates else "Not yet measured."
 
 
 def accuracy(results: Mapping[str, Mapping[str, Any]]) -> str:

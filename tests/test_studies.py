@@ -75,6 +75,21 @@ def test_audit_writes_into_the_run_folder(capsys: pytest.CaptureFixture[str]) ->
     assert json.loads(Path("run/audit.json").read_text()) == content
 
 
+def test_audit_finds_rows_and_covariates_of_the_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    few = np.load("shared.npy").ravel().astype(float)
+    np.save("whole.npy", few)
+    few[3] = np.nan
+    np.save("few.npy", few)
+    fitted("--color", "whole.npy", "--color", "few.npy")
+    capsys.readouterr()
+    assert main(["audit", "run", "--refits", "0", "--jobs", "1"]) == 0
+    out, _ = capsys.readouterr()
+    assert "few is left out: it lacks values" in out
+    targets = {row["target"] for row in json.loads(Path("run/audit.json").read_text())["leaks"]}
+    assert "whole" in targets
+    assert "few" not in targets
+
+
 def test_audit_takes_the_groups_of_the_fit(capsys: pytest.CaptureFixture[str]) -> None:
     fitted("--groups", "trials.npy")
     capsys.readouterr()

@@ -16,7 +16,7 @@ import viewsplice.demo as demonstration
 from viewsplice.arguments import Commands, make_parser
 from viewsplice.estimator import SPLICE
 from viewsplice.exceptions import TrainingDivergedError
-from viewsplice.inputs import RunData, load_inputs
+from viewsplice.inputs import RunData, is_missing, load_inputs
 from viewsplice.io import write_csv, write_latents
 from viewsplice.resuming import begun, recorded
 from viewsplice.runs import (
@@ -134,9 +134,11 @@ def _audit(options: argparse.Namespace) -> None:
         _say(options, "\n".join(changes))
     else:
         data = reopen_data(options.folder, color=options.covariate)
+    known = {name: x for name, x in data.colors.items() if not is_missing(x).any()}
+    _say(options, "\n".join(f"{name} is left out: it lacks values" for name in data.colors if name not in known))
     settings = AuditSettings(n_refits=options.refits)
     sweep = _sweep(options, options.folder / "audit-tasks")
-    found = audit(model, data.views, covariates=data.colors, random_state=options.seed, settings=settings, sweep=sweep)
+    found = audit(model, data.views, covariates=known, random_state=options.seed, settings=settings, sweep=sweep)
     _say(options, f"{found.table()}\n{found.verdict}\nwrote {write_audit(options.folder, found)}")
     _say(options, f"viewsplice report {shlex.quote(str(options.folder))} shows it on the page")
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from viewsplice._types import Array
 from viewsplice.counts import smooth, square_root
 from viewsplice.io import read_column, read_columns, read_names, read_views
@@ -90,3 +92,8 @@ def check_rows(label: str, values: Array, n_rows: int) -> Array:
     if values.shape != (n_rows,):
         raise ValueError(f"{label} has shape {values.shape}; expected one value per row: ({n_rows},)")
     return values
+
+
+def is_missing(values: Array) -> Array:
+    """Tell of every row of a covariate whether it has no number there; labels are never missing."""
+    return ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)

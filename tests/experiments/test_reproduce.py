@@ -194,7 +194,7 @@ def test_an_interruption_says_how_to_go_on(
 
     monkeypatch.setattr("viewsplice.experiments.run_parts", interrupt)
     assert main(["reproduce", "lgn-v1", "--quick", "--out", str(folder)]) == 130
-    assert capsys.readouterr().err == "viewsplice: interrupted: give the same command again to go on\n"
+    assert capsys.readouterr().err == f"viewsplice: interrupted: viewsplice resume {folder} goes on\n"
 
 
 @pytest.mark.parametrize(
