@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
-from viewsplice import SPLICE, MLPNetworks, TrainConfig, TrainingDivergedError, Views
+from viewsplice import SPLICE, MLPNetworks, RestartWarning, TrainConfig, TrainingDivergedError, Views
 from viewsplice.baselines import DCCAE, DMVAE, AdversaryConfig, DeepCCA, Karakasis, Lyu
 from viewsplice.baselines.coders import Coders
 from viewsplice.metrics import reconstruction_r2
@@ -379,7 +379,8 @@ def test_a_fit_that_diverges_starts_over_and_then_says_so(
 
     monkeypatch.setattr(Coders, "__init__", spoilt)
     spoilt_ones = {1}
-    model = make(method).fit(*two_views)
+    with pytest.warns(RestartWarning, match="diverged or collapsed 1 time and was started over"):
+        model = make(method).fit(*two_views)
     assert [row["attempt"] for row in model.history_] == [0, 1, 1]
     assert len(set(made)) == 2
     assert np.isfinite(model.transform(*two_views).to_array()).all()
