@@ -14,6 +14,7 @@ from viewsplice._random import RandomState, derive_seed, numpy_generator, root_s
 from viewsplice._types import Array
 from viewsplice.config import check_number
 from viewsplice.estimator import SPLICE
+from viewsplice.geometry.anchors import choose_anchors
 from viewsplice.ordering import RowOrder
 from viewsplice.sweeps.sweep import Sweep
 from viewsplice.trust.assumptions import Assumption, check_coverage, check_independence
@@ -106,8 +107,11 @@ def audit(
     n_refits = max(settings.n_refits, 0 if len(rows.held_out) else 1)
     found = refits(model, halves, n_refits=n_refits, n_orders=n_orders, sweep=sweep, seed=seed)
     shared = _sharing(model, views, rows, found, n_orders, seed)
-    anchors = numpy_generator(seed, "anchors").choice(len(judge), _N_ANCHORS, replace=False)
-    stability = compare_refits(parts.spaces[1], found) + compare_anchors(model, judge, anchors, seed=seed)
+    generator = numpy_generator(seed, "anchors")
+    # Any row may be combined with any other; but other anchors are drawn as the recipe draws its own.
+    anchors = generator.choice(len(judge), _N_ANCHORS, replace=False)
+    others = choose_anchors(parts.spaces[1], _N_ANCHORS, generator)
+    stability = compare_refits(parts.spaces[1], found) + compare_anchors(model, judge, others, seed=seed)
     dependence = _dependences(parts.spaces[1], rows.part(rows.judge), seed)
     assumptions = [
         check_independence(dependence),
