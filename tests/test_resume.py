@@ -41,7 +41,13 @@ def start(arguments: list[str]) -> subprocess.Popen[str]:
     """Return a running command."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     line = [sys.executable, "-c", "from viewsplice.cli import main; raise SystemExit(main())", *arguments]
-    return subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen(line, env=environment, preexec_fn=_hear_interrupts, **pipes)
+
+
+def _hear_interrupts() -> None:
+    """Undo what a shell does to commands in the background: they are deaf to Ctrl-C, and so are their children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def is_training(run: Path) -> bool:
@@ -99,7 +105,7 @@ def test_ctrl_c_stops_saves_and_says_how_to_go_on(folder: Path) -> None:
     wait_until(lambda: any((folder / "run").glob("checkpoint/*.safetensors")), process)
     started = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate()
+    _, errors = process.communicate(timeout=60)
     # A second, and what a loaded machine adds.
     assert time.monotonic() - started < 20
     assert process.returncode == 130
