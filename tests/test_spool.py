@@ -11,6 +11,7 @@ import pytest
 
 from viewsplice import SPLICE, GeometryConfig, MLPNetworks, TrainConfig, spool
 from viewsplice._types import Array
+from viewsplice.frontend import most_outputs
 from viewsplice.spool import check_room, read_blocks, room
 from viewsplice.views import as_array
 
@@ -74,6 +75,12 @@ def test_what_has_no_room_is_told_before_any_work(two_views: Any, monkeypatch: p
     check_room({"rows": 20_000})
     monkeypatch.setattr(spool, "free_memory", lambda: 1e11)
     check_room({"rows": 4 * 2**30})
+
+
+def test_wide_views_need_room_for_their_axes_only() -> None:
+    assert most_outputs(12_288, 0.99) == 1536
+    assert most_outputs(12_288, 1.0) == 12_288
+    assert most_outputs(784, 0.99) == 784
 
 
 def test_the_system_tells_how_much_is_free() -> None:

@@ -163,13 +163,12 @@ class SPLICE(FittedAttributes, BaseEstimator):
         )
         if settings.recipe == "paper" or settings.geometry is None:
             check_known(widths, "recipe 'paper'" if settings.recipe == "paper" else "geometry=None")
-        device = choose_device(self.device)
-        check_size(views, settings.geometry, widths, device)
+        check_size(views, settings, widths)
         prepared = prepare(
             views,
             groups,
             validation,
-            device=device,
+            device=choose_device(self.device),
             training=settings.training,
             seed=seed,
         )

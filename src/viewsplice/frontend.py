@@ -119,6 +119,12 @@ class Standardizer:
         return values.astype(self.dtype).reshape(-1, *self.shape)
 
 
+def most_outputs(n_features: int, retained_variance: float) -> int:
+    """Return how many values one row can have for the networks, at most, before any data are read."""
+    is_searched = retained_variance < 1 and n_features > _EXACT_FEATURES
+    return _MOST_AXES if is_searched else n_features
+
+
 def _exact_axes(plain: Standardizer, x: Array, rows: Array, seed: int) -> tuple[Array, Array]:
     """Return all principal axes as columns, and the variance along each, largest first."""
     covariance = np.zeros((plain.n_features, plain.n_features))

@@ -16,8 +16,9 @@ from viewsplice._types import Array
 from viewsplice._validation import check_finite, split_rows
 from viewsplice.config import GeometryConfig, LossScale, TrainConfig
 from viewsplice.exceptions import AutocorrelationWarning
-from viewsplice.frontend import Standardizer
+from viewsplice.frontend import Standardizer, most_outputs
 from viewsplice.ordering import row_order
+from viewsplice.recipes.problem import Settings
 from viewsplice.splits import Blocks
 from viewsplice.spool import check_room, room
 from viewsplice.training.alternating import TrainingData
@@ -150,20 +151,18 @@ def _standardized(name: str, blocks: list[Views], standardizer: Standardizer) ->
     return torch.from_numpy(out)
 
 
-def check_size(
-    views: Views, geometry: GeometryConfig | None, widths: Mapping[str, int | None], device: torch.device
-) -> None:
+def check_size(views: Views, settings: Settings, widths: Mapping[str, int | None]) -> None:
     """Raise, before anything is read, if what is made of the views has room neither on the disk nor in memory."""
-    n_rows, itemsize = len(views), np.dtype(np.float32).itemsize
+    row = len(views) * np.dtype(np.float32).itemsize
+    retained, geometry = settings.training.retained_variance, settings.geometry
     sizes = {
-        f"view {name!r} standardized": n_rows * math.prod(shape) * itemsize
+        f"view {name!r} standardized": row * most_outputs(math.prod(shape), retained)
         for name, shape in views.feature_shapes.items()
     }
     if geometry is not None:
         spaces = [space for space, width in widths.items() if width != 0]
-        sizes |= {f"distances in {space}": n_rows * geometry.n_landmarks * itemsize for space in spaces}
-    if device.type == "cpu":
-        check_room(sizes)
+        sizes |= {f"distances in {space}": row * geometry.n_landmarks for space in spaces}
+    check_room(sizes)
 
 
 def check_enough_rows(

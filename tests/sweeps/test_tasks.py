@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import torch
 
+from viewsplice.io import joint_fingerprint, settings_hash
 from viewsplice.sweeps import Task, TaskEvent, run_tasks
 from viewsplice.sweeps.progress import task_progress
-from viewsplice.sweeps.tasks import alone, fingerprint, settings_hash
+from viewsplice.sweeps.tasks import alone
 from viewsplice.views import Views
 
 
@@ -128,10 +129,10 @@ def test_fingerprints_change_with_every_part_of_the_views() -> None:
         Views([x.astype(np.float32), y]),
         Views([x[::-1], y]),
     ]
-    assert len({fingerprint(views) for views in variants}) == len(variants)
-    assert fingerprint(variants[0]) == fingerprint(Views([x.copy(), y.copy()]))
+    assert len({joint_fingerprint(views) for views in variants}) == len(variants)
+    assert joint_fingerprint(variants[0]) == joint_fingerprint(Views([x.copy(), y.copy()]))
     labels = np.array(["a", "bb", "c"], dtype=object)
-    assert fingerprint(Views([x, y], groups=labels)) != fingerprint(Views([x, y], groups=labels[::-1]))
+    assert joint_fingerprint(Views([x, y], groups=labels)) != joint_fingerprint(Views([x, y], groups=labels[::-1]))
 
 
 class Stream:

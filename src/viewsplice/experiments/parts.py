@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from viewsplice._types import Array
-from viewsplice.io import write_json
-from viewsplice.sweeps.tasks import settings_hash, slug
+from viewsplice.io import settings_hash, write_json
+from viewsplice.sweeps.tasks import slug
 
 Say = Callable[[str], None]
 Done = Mapping[str, Path]

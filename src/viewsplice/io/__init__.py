@@ -1,6 +1,6 @@
 """Files to named views, and the small writers of a run folder."""
 
-from viewsplice.io.fingerprint import fingerprint, fingerprints
+from viewsplice.io.fingerprint import fingerprint, fingerprints, joint_fingerprint, settings_hash
 from viewsplice.io.latents import read_latents, write_latents
 from viewsplice.io.read import EXTENSIONS, read_array, read_column, read_columns, read_names, read_views
 from viewsplice.io.source import Source, parse_source
@@ -11,6 +11,7 @@ __all__ = [
     "Source",
     "fingerprint",
     "fingerprints",
+    "joint_fingerprint",
     "json_text",
     "parse_source",
     "read_array",
@@ -19,6 +20,7 @@ __all__ = [
     "read_latents",
     "read_names",
     "read_views",
+    "settings_hash",
     "write_atomic",
     "write_csv",
     "write_json",

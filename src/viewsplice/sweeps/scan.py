@@ -18,7 +18,7 @@ from viewsplice._types import Array
 from viewsplice.baselines.selection import Folds, folds
 from viewsplice.config import check_number
 from viewsplice.estimator import SPLICE
-from viewsplice.io import json_text
+from viewsplice.io import joint_fingerprint, json_text
 from viewsplice.ordering import RowOrder, row_order
 from viewsplice.persistence import settings_to_json
 from viewsplice.preparation import paired_views
@@ -27,7 +27,7 @@ from viewsplice.splits import Blocks
 from viewsplice.sweeps.curves import Curve, held_out_scores, rank_curves, rank_scores
 from viewsplice.sweeps.fits import quiet_fit
 from viewsplice.sweeps.sweep import Sweep
-from viewsplice.sweeps.tasks import Task, fingerprint
+from viewsplice.sweeps.tasks import Task
 from viewsplice.views import Views, as_views, is_arrow
 
 _MOST_ROWS = 6000
@@ -107,7 +107,7 @@ def dimension_scan(
     views, order, notes = _used_rows(paired_views(as_views(X, y), groups))
     splits = list(order.blocked_folds(n_folds)) if order.reach else list(folds(len(views), n_folds, views.groups, seed))
     template = (clone(model) if model is not None else SPLICE()).set_params(random_state=seed)
-    plan = _Plan(template, splits, Blocks(gap=order.gap) if order.reach else 0.1, fingerprint(views))
+    plan = _Plan(template, splits, Blocks(gap=order.gap) if order.reach else 0.1, joint_fingerprint(views))
     sweep = sweep or Sweep()
     [center] = sweep.run([Task("all rows", plan.about, plan.fit_all)], views)
     middle = _widths_of(center["widths"], views)

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from viewsplice._random import derive_seed
+from viewsplice.io import settings_hash
 from viewsplice.records import Record
 from viewsplice.sweeps.sweep import Sweep
-from viewsplice.sweeps.tasks import Task, TaskEvent, settings_hash
+from viewsplice.sweeps.tasks import Task, TaskEvent
 
 STORAGE = "search.log"
 _FACTOR = 3

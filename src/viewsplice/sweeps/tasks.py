@@ -6,7 +6,6 @@ of everything the result depends on: an interrupted sweep goes on where it stopp
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import time
@@ -16,16 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from threadpoolctl import threadpool_limits
 
-from viewsplice._types import Array
 from viewsplice.config import check_choice, check_number
-from viewsplice.io import json_text, write_json
+from viewsplice.io import json_text, settings_hash, write_json
 from viewsplice.sweeps.clusters import on_dask, on_ray
-from viewsplice.views import Views
 
 BACKENDS = ("loky", "ray", "dask")
 _LONGEST_NAME = 60
@@ -42,7 +38,7 @@ class Task:
     name
         What it is: ``"width 2, fold 0"``.
     settings
-        Everything the result depends on, the data included (`fingerprint`), as JSON values.
+        Everything the result depends on, the data included (`joint_fingerprint`), as JSON values.
     work
         Function of the data that returns JSON values by name; it must survive pickling.
     """
@@ -119,24 +115,6 @@ def run_tasks(
 def slug(name: str) -> str:
     """Return a name as the beginning of a file name."""
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-")[:_LONGEST_NAME]
-
-
-def settings_hash(settings: Mapping[str, Any]) -> str:
-    """Return ten hexadecimal digits that change with any setting."""
-    text = json.dumps(settings, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
-
-
-def fingerprint(arrays: Views | Mapping[str, Array]) -> str:
-    """Return a text that changes with any number of named arrays, with their names and order; of views, with groups."""
-    if isinstance(arrays, Views):
-        arrays = {**arrays.arrays, **({} if arrays.groups is None else {"/groups": arrays.groups})}
-    found = hashlib.sha256()
-    for name, x in arrays.items():
-        content = np.asarray([str(label) for label in x]) if x.dtype.kind == "O" else x
-        found.update(f"{name} {content.shape} {content.dtype.str}".encode())
-        found.update(np.ascontiguousarray(content).tobytes())
-    return found.hexdigest()[:16]
 
 
 def _read(folder: Path | None, task: Task) -> dict[str, Any] | None:

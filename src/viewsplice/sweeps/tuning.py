@@ -18,7 +18,7 @@ from viewsplice._random import RandomState, numpy_generator, root_seed
 from viewsplice.config import TrainConfig, check_number
 from viewsplice.estimator import SPLICE
 from viewsplice.exceptions import TrainingDivergedError
-from viewsplice.io import json_text
+from viewsplice.io import joint_fingerprint, json_text
 from viewsplice.ordering import row_order
 from viewsplice.persistence import settings_to_json
 from viewsplice.preparation import paired_views
@@ -27,7 +27,7 @@ from viewsplice.sweeps.fits import quiet_fit
 from viewsplice.sweeps.search import Search, Trial, best_of
 from viewsplice.sweeps.space import SearchSpace, own_settings, own_values, with_values
 from viewsplice.sweeps.sweep import Sweep
-from viewsplice.sweeps.tasks import Task, fingerprint
+from viewsplice.sweeps.tasks import Task
 from viewsplice.views import Views, as_views
 
 _JUDGED = 0.2
@@ -105,7 +105,7 @@ def tune(
     order = row_order(views)
     train, judged = order.split(_JUDGED, numpy_generator(seed, "tuning", "split"))
     given = _Given(views[train], views[judged], Blocks(gap=order.gap) if order.reach else 1 - _TRAINED)
-    about = {"sweep": "tune", "version": 1, "data": fingerprint(views), "seed": seed}
+    about = {"sweep": "tune", "version": 1, "data": joint_fingerprint(views), "seed": seed}
     start = (clone(model) if model is not None else SPLICE()).set_params(random_state=seed)
     start, notes = _with_widths(start, given, about, sweep)
     n_rows = int(_TRAINED * len(train))

@@ -7,7 +7,6 @@ another fit neither uses nor destroys them.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import time
@@ -22,7 +21,7 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from viewsplice.io import write_atomic
+from viewsplice.io import settings_hash, write_atomic
 
 # Epochs may be shorter than it takes to write a file: at most one twentieth of the time is spent on writing.
 _SECONDS_BETWEEN_FILES = 1.0
@@ -83,7 +82,7 @@ class Checkpoints:
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
-        self.key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+        self.key = settings_hash(identity)
         self.folder.mkdir(parents=True, exist_ok=True)
         for leftover in self.folder.glob(".*.tmp"):  # of a process that was killed while writing
             leftover.unlink(missing_ok=True)

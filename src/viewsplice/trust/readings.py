@@ -9,9 +9,10 @@ from typing import Any
 
 from viewsplice._random import derive_seed
 from viewsplice._types import Array
+from viewsplice.io import joint_fingerprint
 from viewsplice.records import Record
 from viewsplice.sweeps.sweep import Sweep
-from viewsplice.sweeps.tasks import Task, fingerprint
+from viewsplice.sweeps.tasks import Task
 from viewsplice.trust.nulls import Exchange
 from viewsplice.trust.probes import strongest_reading
 from viewsplice.views import Views, endpoints, is_arrow
@@ -76,7 +77,7 @@ class Parts:
         named = {"units": [exchange.units for exchange in self.exchanges]}
         named |= {f"space {name}": [part[name] for part in self.spaces] for name in self.spaces[0]}
         named |= {f"target {name}": [part[name] for part in self.targets] for name in self.targets[0]}
-        return fingerprint({f"{i} {name}": x for name, pair in named.items() for i, x in enumerate(pair)})
+        return joint_fingerprint({f"{i} {name}": x for name, pair in named.items() for i, x in enumerate(pair)})
 
 
 def questions(spaces: Mapping[str, Array], views: Views, covariates: Mapping[str, Array]) -> list[tuple[str, str, str]]:

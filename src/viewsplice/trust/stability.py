@@ -15,11 +15,12 @@ from viewsplice._types import Array
 from viewsplice.estimator import SPLICE
 from viewsplice.exceptions import GeometryWarning, TrainingDivergedError
 from viewsplice.geometry import landmark_isomap
+from viewsplice.io import joint_fingerprint
 from viewsplice.persistence import settings_to_json
 from viewsplice.splits import Blocks
 from viewsplice.sweeps.fits import quiet_fit
 from viewsplice.sweeps.sweep import Sweep
-from viewsplice.sweeps.tasks import Task, fingerprint
+from viewsplice.sweeps.tasks import Task
 from viewsplice.trust.agreement import Agreement, agreement
 from viewsplice.trust.nulls import Exchange
 from viewsplice.trust.sharing import shared_information
@@ -68,7 +69,7 @@ def refits(
     if model.training is not None and model.training.batch_size is not None:
         fitting = min(model.training.batch_size, max(1, len(halves.learn) // 2))
         params["training"] = replace(model.training, batch_size=fitting)
-    data = {"learn": fingerprint(halves.learn), "judge": fingerprint(halves.judge)}
+    data = {"learn": joint_fingerprint(halves.learn), "judge": joint_fingerprint(halves.judge)}
     tasks = []
     for number in range(n_refits):
         chosen = {**params, "random_state": derive_seed(seed, "refit", number) % 2**31}
