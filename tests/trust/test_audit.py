@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -310,6 +311,7 @@ def test_independence_by_hand() -> None:
     assert check_independence([strong, weak]).holds is False
     assert "A and B" in check_independence([strong, weak]).sentence
     assert check_independence([weak]).holds is True
+    assert "correlation 0.000 at most" in check_independence([replace(weak, distance_correlation=-0.0002)]).sentence
     assert check_independence([]).holds is None
 
 

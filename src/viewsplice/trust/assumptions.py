@@ -53,7 +53,9 @@ def check_independence(dependences: Sequence[Dependence]) -> Assumption:
     adjusted = holm([found.p for found in dependences])
     worst = max(dependences, key=lambda found: found.distance_correlation)
     values = {f"{found.first}, {found.second}": found.distance_correlation for found in dependences}
-    size = f"distance correlation {worst.distance_correlation:.3f} at most ({worst.first} and {worst.second})"
+    # Plus zero: what rounds to zero has no sign.
+    value = round(worst.distance_correlation, 3) + 0.0
+    size = f"distance correlation {value:.3f} at most ({worst.first} and {worst.second})"
     caught = [
         f"{found.first} and {found.second}"
         for found, p in zip(dependences, adjusted, strict=True)
