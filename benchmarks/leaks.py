@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks.rows import Row
+from benchmarks.trials import p_values
 from viewsplice._types import Array
 from viewsplice.ordering import RowOrder
-from viewsplice.sweeps import Sweep
 from viewsplice.trust.nulls import Exchange
-from viewsplice.trust.readings import Parts, read_all
+from viewsplice.trust.probes import strongest_reading
 
 ALPHA = 0.05
-# (space that leaks, what leaks into it, what is read from it, kind): a view can leak only what it determines itself.
-DIRECTIONS = (
-    ("A", "A->B", "B->A", "shared into private"),
-    ("B", "B->A", "A->B", "shared into private"),
-    ("A->B", "A", "A", "own private into shared"),
-    ("B->A", "B", "B", "own private into shared"),
-)
+# (space that leaks, what leaks into it, what is read from it): a view can leak only what it determines itself.
+DIRECTIONS = (("A", "A->B", "B->A"), ("B", "B->A", "A->B"), ("A->B", "A", "A"), ("B->A", "B", "B"))
 
 
 def latents(n_rows: int, seed: int) -> dict[str, Array]:
@@ -40,16 +36,14 @@ def with_leak(spaces: dict[str, Array], space: str, leaking: str, fraction: floa
     return {**spaces, space: mixed}
 
 
-def p_of_leak(seed: int, n_rows: int, direction: tuple[str, str, str, str], fraction: float) -> float:
+def p_of_leak(seed: int, n_rows: int, direction: tuple[str, str, str], fraction: float) -> float:
     """Return the p-value that the audit gives to one direction: half of the rows are learned from, half judge."""
-    source, leaking, target, kind = direction
+    source, leaking, target = direction
     spaces = with_leak(latents(n_rows, seed), source, leaking, fraction) if fraction else latents(n_rows, seed)
     half = n_rows // 2
-    both = tuple({name: z[part] for name, z in spaces.items()} for part in (slice(half), slice(half, None)))
+    z, y = ((spaces[name][:half], spaces[name][half:]) for name in (source, target))
     exchange = Exchange.of(RowOrder(np.arange(half), False, 0, 0.0))
-    parts = Parts(spaces=both, targets=both, exchanges=(exchange, exchange))
-    [found] = read_all([(source, target, kind)], parts, n_null=20, n_orders=999, sweep=Sweep(), seed=seed)
-    return found.p
+    return strongest_reading(z, y, (exchange, exchange), n_null=20, n_orders=999, seed=seed).p
 
 
 def measure_leaks(n_rows: int, n_seeds: int) -> list[Row]:
@@ -58,8 +52,9 @@ def measure_leaks(n_rows: int, n_seeds: int) -> list[Row]:
     for fraction in (0.05, 0.0):
         rates[fraction] = {}
         for direction in DIRECTIONS:
-            p = [p_of_leak(seed, n_rows, direction, fraction) for seed in range(n_seeds)]
-            rates[fraction][f"{direction[0]} about {direction[2]}"] = {
+            name = f"{direction[0]} about {direction[2]}"
+            p = p_values(name, [partial(p_of_leak, seed, n_rows, direction, fraction) for seed in range(n_seeds)])
+            rates[fraction][name] = {
                 "rate": float(np.mean(np.array(p) < ALPHA)),
                 "p": p,
             }

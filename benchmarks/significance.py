@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.stats import kstest
 
 from benchmarks.rows import Row
+from benchmarks.trials import p_values
 from viewsplice import SPLICE, Blocks, MLPNetworks, TrainConfig
 from viewsplice.datasets import lgn_v1
 from viewsplice.ordering import row_order
-from viewsplice.sweeps import Task, run_tasks
 from viewsplice.trust.nulls import Exchange
 from viewsplice.trust.sharing import shared_information
 from viewsplice.views import Views
@@ -66,26 +65,17 @@ def p_of_lgn(seed: int, n_trials: int) -> float:
     return shared_information(model, held_out, exchange, n_orders=_N_ORDERS, seed=seed).p
 
 
-def _work(function: Any, _: Any) -> dict[str, float]:
-    return {"p": function()}
-
-
-def _p_values(name: str, seeds: range, function: Any) -> list[float]:
-    tasks = [Task(f"{name}, seed {seed}", {}, partial(_work, partial(function, seed))) for seed in seeds]
-    return [result["p"] for result in run_tasks(tasks)]
-
-
 def measure_significance(n_pairs: int, n_simulations: int, n_trials: int) -> list[Row]:
     """Return the false-positive rate for both kinds of rows, with the p-values, and the power on LGN-V1."""
     rows = []
     for kind in _ROWS:
-        p = _p_values(kind, range(n_pairs), partial(p_of_pair, kind=kind))
+        p = p_values(kind, [partial(p_of_pair, seed, kind) for seed in range(n_pairs)])
         rate = float(np.mean(np.array(p) <= ALPHA))
         # p-values are multiples of 1 / (1 + exchanges); against a smooth distribution that hardly matters.
         detail = {"pairs": n_pairs, "uniform_p": float(kstest(p, "uniform").pvalue), "p_values": p}
         name = f"shared information, {kind} rows, nothing shared: rate of p <= 0.05"
         rows.append(Row(name, rate, at_least=0.02, at_most=0.08, detail=detail))
-    p = _p_values("lgn-v1", range(n_simulations), partial(p_of_lgn, n_trials=n_trials))
+    p = p_values("lgn-v1", [partial(p_of_lgn, seed, n_trials) for seed in range(n_simulations)])
     power = float(np.mean(np.array(p) <= ALPHA))
     detail = {"simulations": n_simulations, "trials": n_trials, "p_values": p}
     rows.append(Row("shared information, LGN-V1, 2,000 trials: rate of p <= 0.05", power, at_least=0.9, detail=detail))

@@ -40,31 +40,38 @@ def extend_distances(
         Whether the links' lengths count; if not (distances that are no lengths in this space), a point takes the
         mean of its nearest known points' distances.
     """
-    axes, origin = _leading_axes(known), known.mean(axis=0)
-    turned = [(known[block] - origin) @ axes for block in row_blocks(*known.shape)]
-    nodes = torch.from_numpy(np.concatenate(turned).astype(np.float32, copy=False))
+    ends, axes = torch.from_numpy(known), torch.from_numpy(_leading_axes(known))
+    shift = -torch.from_numpy(known.mean(axis=0)).to(axes) @ axes
+    nodes = torch.cat([_turned(ends[block], axes, shift) for block in row_blocks(*known.shape)])
     squares = nodes.square().sum(dim=1)
     n_links = min(N_LINKS, len(known))
     by_point = torch.from_numpy(np.ascontiguousarray(distances.T))  # (n_known, n_landmarks): one row per link
-    ends = torch.from_numpy(known)
     for block in blocks:
-        for rows in np.array_split(block, max(1, len(block) // _BLOCK_ROWS)):
-            seen = torch.from_numpy(np.ascontiguousarray((rows - origin) @ axes, dtype=np.float32))
+        for rows in torch.from_numpy(block).tensor_split(max(1, len(block) // _BLOCK_ROWS)):
+            seen = _turned(rows, axes, shift)
             links = torch.addmm(squares, seen, nodes.T, alpha=-2.0).topk(n_links, dim=1, largest=False).indices
-            lengths = _lengths(ends, torch.from_numpy(rows), links) if add_links else None
+            lengths = _lengths(ends, rows, links) if add_links else None
             yield _through(by_point, links, lengths).numpy()
+
+
+def _turned(points: Tensor, axes: Tensor, shift: Tensor) -> Tensor:
+    """Return points along the axes, from the origin that the shift says."""
+    return torch.addmm(shift, points.to(axes), axes)
 
 
 def _lengths(known: Tensor, rows: Tensor, links: Tensor) -> Tensor:
     """Return the lengths (rows, n_links) of the links to known points."""
-    return torch.stack([(rows - known[ends]).square().sum(dim=1).sqrt() for ends in links.T], dim=1)
+    return torch.stack([torch.linalg.vector_norm(rows - known.index_select(0, ends), dim=1) for ends in links.T], dim=1)
 
 
 def _through(distances: Tensor, links: Tensor, lengths: Tensor | None) -> Tensor:
     """Return distances (rows, n_landmarks) through the linked points: the shortest way, or the mean without lengths."""
     if lengths is None:
-        return torch.stack([distances[ends] for ends in links.T]).mean(dim=0)
-    ways = (distances[ends] + length[:, None] for ends, length in zip(links.T, lengths.to(distances).T, strict=True))
+        return torch.stack([distances.index_select(0, ends) for ends in links.T]).mean(dim=0)
+    ways = (
+        distances.index_select(0, ends) + length[:, None]
+        for ends, length in zip(links.T, lengths.to(distances).T, strict=True)
+    )
     shortest: Tensor = reduce(torch.minimum, ways)
     return shortest
 

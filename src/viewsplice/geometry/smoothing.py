@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 from scipy.sparse import coo_array, csr_array
 from sklearn.neighbors import NearestNeighbors
 
@@ -65,11 +66,14 @@ def torn_edges(smoothed: Array, nearest: Array, distances: Array) -> csr_array |
         Along the graph of smoothed points, (n_landmarks, n).
     """
     rows, least = np.arange(len(smoothed)), _SHORTEST_WAY * distances.mean()
+    points, ways = torch.from_numpy(smoothed), torch.from_numpy(np.ascontiguousarray(distances.T))
     found = []
     for column in nearest.T:
-        lengths = np.maximum(np.linalg.norm(smoothed - smoothed[column], axis=1), ZERO_LENGTH)
+        others = torch.from_numpy(column.astype(np.int64))
+        lengths = torch.linalg.vector_norm(points - points.index_select(0, others), dim=1).numpy()
+        lengths = np.maximum(lengths, ZERO_LENGTH)
         # The way between two points is at least the difference of their ways to any landmark.
-        way = np.abs(distances - distances[:, column]).max(axis=0)
+        way = (ways - ways.index_select(0, others)).abs_().amax(dim=1).numpy()
         is_torn = way > np.maximum(_TORN * lengths, least)
         found.append((rows[is_torn], column[is_torn], lengths[is_torn]))
     sources, targets, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))

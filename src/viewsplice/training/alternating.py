@@ -192,17 +192,21 @@ def train_measurers(
 ) -> None:
     """Train the measurement networks for some passes; ``means`` gets the terms of the last one.
 
-    The encoders rest meanwhile, so the private latents of all rows are computed once for all passes.
+    The encoders rest meanwhile, so the private latents of the rows that are used are computed once for all passes.
     """
     parameters = model.measurement_parameters()
     targets = {name: data.views[name] for name in dict.fromkeys(endpoints(arrow)[1] for arrow in model.measurers)}
-    private = encode_private(model, data.views, data.train)
-    for last in [False] * (n_passes - 1) + [True]:
-        for positions in batches():
-            batch = take(targets, data.train[positions])
-            terms = measurement(model, take(private, positions), batch, data.units)
+    passes = [batches() for _ in range(n_passes)]
+    used, places = torch.cat([positions for one in passes for positions in one]).unique(return_inverse=True)
+    private = encode_private(model, data.views, data.train[used])
+    start = 0
+    for number, one in enumerate(passes, start=1):
+        for positions in one:
+            place = places[start : start + len(positions)]
+            start += len(positions)
+            terms = measurement(model, take(private, place), take(targets, data.train[positions]), data.units)
             step(optimizer, terms, parameters)
-            if last:
+            if number == n_passes:
                 means.add(terms.parts)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -17,14 +18,15 @@ from viewsplice.estimator import SPLICE
 from viewsplice.geometry.anchors import choose_anchors
 from viewsplice.ordering import RowOrder
 from viewsplice.sweeps.sweep import Sweep
+from viewsplice.sweeps.tasks import Task
 from viewsplice.trust.assumptions import Assumption, check_coverage, check_independence
 from viewsplice.trust.dependence import MOST_ROWS, Dependence, measure_dependence
 from viewsplice.trust.nulls import Exchange
 from viewsplice.trust.probes import along_axes
-from viewsplice.trust.readings import Parts, questions, read_all
+from viewsplice.trust.readings import Parts, Told, questions, reading_tasks
 from viewsplice.trust.rows import AuditRows, choose_rows
 from viewsplice.trust.sharing import Sharing, Telling, shared_information
-from viewsplice.trust.stability import Halves, compare_anchors, compare_refits, refits
+from viewsplice.trust.stability import Halves, compare_anchors, compare_refits, refit_tasks
 from viewsplice.trust.verdict import Audit, write_findings
 from viewsplice.views import Views, as_views, is_arrow
 
@@ -100,12 +102,16 @@ def audit(
     spaces, n_orders = latents.spaces(), settings.n_permutations
     parts = _parts(rows, spaces, views, known)
     asked = questions(spaces, views, known)
-    leaks = read_all(asked, parts, n_null=settings.n_null, n_orders=n_orders, sweep=sweep, seed=seed)
     judge = views[rows.judge]
     halves = Halves(views[rows.learn], judge, parts.exchanges[1], rows.order.gap)
     # Where nothing was held out, a refit tells whether anything is shared.
     n_refits = max(settings.n_refits, 0 if len(rows.held_out) else 1)
-    found = refits(model, halves, n_refits=n_refits, n_orders=n_orders, sweep=sweep, seed=seed)
+    refitting = refit_tasks(model, halves, n_refits=n_refits, n_orders=n_orders, seed=seed)
+    reading = reading_tasks(asked, parts, n_null=settings.n_null, n_orders=n_orders, seed=seed)
+    # In one sweep, so that no worker waits; what takes longest comes first.
+    done = sweep.run([*_of("refits", refitting), *_of("readings", reading)], {"refits": halves, "readings": parts})
+    found, read = done[:n_refits], done[n_refits:]
+    leaks = [Told(*one, **told) for one, told in zip(asked, read, strict=True)]
     shared = _sharing(model, views, rows, found, n_orders, seed)
     generator = numpy_generator(seed, "anchors")
     # Any row may be combined with any other; but other anchors are drawn as the recipe draws its own.
@@ -122,6 +128,15 @@ def audit(
     failures = [refit["failure"] for refit in found if "failure" in refit]
     findings = write_findings(shared, leaks, stability, assumptions, failures)
     return Audit(shared.p, leaks, dependence, stability, assumptions, findings, shared)
+
+
+def _of(name: str, tasks: Sequence[Task]) -> list[Task]:
+    """Return tasks that work on one of several data, by name."""
+    return [replace(task, work=partial(_on, name, task.work)) for task in tasks]
+
+
+def _on(name: str, work: Callable[[Any], Mapping[str, Any]], data: Mapping[str, Any]) -> Mapping[str, Any]:
+    return work(data[name])
 
 
 def _checked(model: SPLICE, X: Any, y: Any, groups: Any) -> Views:

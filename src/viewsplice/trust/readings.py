@@ -11,7 +11,6 @@ from viewsplice._random import derive_seed
 from viewsplice._types import Array
 from viewsplice.io import joint_fingerprint
 from viewsplice.records import Record
-from viewsplice.sweeps.sweep import Sweep
 from viewsplice.sweeps.tasks import Task
 from viewsplice.trust.nulls import Exchange
 from viewsplice.trust.probes import strongest_reading
@@ -107,10 +106,10 @@ def _kind(source: str, target: str) -> str:
     return "private into shared" if endpoints(source)[1] == target else ""
 
 
-def read_all(
-    asked: Sequence[tuple[str, str, str]], parts: Parts, *, n_null: int, n_orders: int, sweep: Sweep, seed: int
-) -> list[Told]:
-    """Return what the strongest probe reads, for every question.
+def reading_tasks(
+    asked: Sequence[tuple[str, str, str]], parts: Parts, *, n_null: int, n_orders: int, seed: int
+) -> list[Task]:
+    """Return one task of ``parts`` for every question: what the strongest probe reads, as `Reading`.
 
     Parameters
     ----------
@@ -120,10 +119,8 @@ def read_all(
         Latents and targets.
     n_null, n_orders
         As in `strongest_reading`.
-    sweep
-        How the probes are run.
     seed
-        Root of their seeds.
+        Root of the seeds of probes.
     """
     about = {"sweep": "reading", "version": 1, "data": parts.fingerprint, "null": n_null, "orders": n_orders}
     tasks = []
@@ -131,7 +128,7 @@ def read_all(
         own = derive_seed(seed, "reading", source, target)
         work = partial(_read, source, target, n_null, n_orders, own)
         tasks.append(Task(f"{source} about {target}", {**about, "pair": [source, target], "seed": own}, work))
-    return [Told(*one, **found) for one, found in zip(asked, sweep.run(tasks, parts), strict=True)]
+    return tasks
 
 
 def _read(source: str, target: str, n_null: int, n_orders: int, seed: int, parts: Parts) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from viewsplice.io import joint_fingerprint
 from viewsplice.persistence import settings_to_json
 from viewsplice.splits import Blocks
 from viewsplice.sweeps.fits import quiet_fit
-from viewsplice.sweeps.sweep import Sweep
 from viewsplice.sweeps.tasks import Task
 from viewsplice.trust.agreement import Agreement, agreement
 from viewsplice.trust.nulls import Exchange
@@ -40,12 +39,10 @@ class Halves:
     gap: int
 
 
-def refits(
-    model: SPLICE, halves: Halves, *, n_refits: int, n_orders: int, sweep: Sweep, seed: int
-) -> list[dict[str, Any]]:
-    """Return what refits with other seeds, to other rows, find on the rows that judge.
+def refit_tasks(model: SPLICE, halves: Halves, *, n_refits: int, n_orders: int, seed: int) -> list[Task]:
+    """Return tasks of ``halves``: refits with other seeds, to other rows, and what they find on the rows that judge.
 
-    The settings are those of the model, the widths those that it has.
+    That is ``spaces``, latents by space, and ``sharing``, as `Sharing`; or ``failure``, a sentence. The settings are those of the model, the widths those that it has.
 
     Parameters
     ----------
@@ -55,15 +52,8 @@ def refits(
         The rows.
     n_refits, n_orders
         Number of refits, and of exchanges that tell whether each finds shared information.
-    sweep
-        How they are run.
     seed
         Root of their seeds.
-
-    Returns
-    -------
-    list of dict
-        ``spaces``, latents by space; ``sharing``, as `Sharing`; or ``failure``, a sentence.
     """
     params = {**model.get_params(deep=False), "n_shared": model.n_shared_, "n_private": model.n_private_}
     if model.training is not None and model.training.batch_size is not None:
@@ -75,7 +65,7 @@ def refits(
         chosen = {**params, "random_state": derive_seed(seed, "refit", number) % 2**31}
         about = {"sweep": "refit", "version": 1, **data, "orders": n_orders, "estimator": settings_to_json(chosen)}
         tasks.append(Task(f"refit {number + 1}", about, partial(_refit, chosen, n_orders)))
-    return sweep.run(tasks, halves)
+    return tasks
 
 
 def _refit(params: Mapping[str, Any], n_orders: int, halves: Halves) -> dict[str, Any]:
