@@ -65,17 +65,18 @@ def torn_edges(smoothed: Array, nearest: Array, distances: Array) -> csr_array |
     distances
         Along the graph of smoothed points, (n_landmarks, n).
     """
-    rows, least = np.arange(len(smoothed)), _SHORTEST_WAY * distances.mean()
-    points, ways = torch.from_numpy(smoothed), torch.from_numpy(np.ascontiguousarray(distances.T))
+    least = _SHORTEST_WAY * distances.mean()
+    points, ways = torch.from_numpy(smoothed), torch.from_numpy(np.ascontiguousarray(distances.T, dtype=np.float32))
     found = []
-    for column in nearest.T:
-        others = torch.from_numpy(column.astype(np.int64))
-        lengths = torch.linalg.vector_norm(points - points.index_select(0, others), dim=1).numpy()
-        lengths = np.maximum(lengths, ZERO_LENGTH)
-        # The way between two points is at least the difference of their ways to any landmark.
-        way = (ways - ways.index_select(0, others)).abs_().amax(dim=1).numpy()
-        is_torn = way > np.maximum(_TORN * lengths, least)
-        found.append((rows[is_torn], column[is_torn], lengths[is_torn]))
+    for block in row_blocks(len(points), max(points.shape[1], ways.shape[1])):
+        for column in nearest[block].T:
+            others = torch.from_numpy(column.astype(np.int64))
+            lengths = torch.linalg.vector_norm(points[block] - points.index_select(0, others), dim=1).numpy()
+            lengths = np.maximum(lengths, ZERO_LENGTH)
+            # The way between two points is at least the difference of their ways to any landmark.
+            way = (ways[block] - ways.index_select(0, others)).abs_().amax(dim=1).numpy()
+            is_torn = way > np.maximum(_TORN * lengths, least)
+            found.append((block.start + np.flatnonzero(is_torn), column[is_torn], lengths[is_torn]))
     sources, targets, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
     if not len(sources):
         return None

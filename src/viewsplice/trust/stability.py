@@ -42,7 +42,8 @@ class Halves:
 def refit_tasks(model: SPLICE, halves: Halves, *, n_refits: int, n_orders: int, seed: int) -> list[Task]:
     """Return tasks of ``halves``: refits with other seeds, to other rows, and what they find on the rows that judge.
 
-    That is ``spaces``, latents by space, and ``sharing``, as `Sharing`; or ``failure``, a sentence. The settings are those of the model, the widths those that it has.
+    That is ``spaces``, latents by space, and ``sharing``, as `Sharing`; or ``failure``, a sentence. The settings are
+    those of the model, the widths those that it has.
 
     Parameters
     ----------
