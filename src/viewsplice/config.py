@@ -72,7 +72,8 @@ class TrainConfig:
     validate_every, judged_rows
         Epochs between evaluations on the validation rows, and how many of them at most (0: all).
     patience
-        Evaluations without a better validation objective before a stage stops early (0: never).
+        Evaluations without a better validation objective before a stage stops early (0: never). With a schedule other
+        than constant only those of its second half count: at a high rate terms get worse before they get better.
     keep_best
         Whether a stage ends with its best weights by validation objective instead of its last ones.
     max_restarts

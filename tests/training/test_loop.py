@@ -60,8 +60,19 @@ def test_epochs_before_the_whole_objective_do_not_compete():
 
 def test_patience_stops_early():
     model = Counter()
-    run("s", model.train_epoch, model, settings(patience=2), [], validation=by_list([3.0, 1.0, 2.0, 2.0, 0.0, 0.0]))
+    constant = settings(patience=2, schedule="constant")
+    run("s", model.train_epoch, model, constant, [], validation=by_list([3.0, 1.0, 2.0, 2.0, 0.0, 0.0]))
     assert model.weight.item() == 4
+
+
+def test_patience_waits_until_a_falling_rate_has_halved():
+    model = Counter()
+    falling = settings(patience=2, schedule="cosine")
+    run("s", model.train_epoch, model, falling, [], validation=by_list([1.0, 2.0, 2.0, 2.0, 0.5, 0.0]))
+    assert model.weight.item() == 6
+    model = Counter()
+    run("s", model.train_epoch, model, falling, [], validation=by_list([1.0, 2.0, 2.0, 2.0, 2.0, 0.0]))
+    assert model.weight.item() == 5
 
 
 def test_validation_every_few_epochs():

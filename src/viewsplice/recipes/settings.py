@@ -144,7 +144,9 @@ def explain_settings(settings: Settings, n_rows: int) -> dict[str, Choice]:
             f"{n_rows:,} rows / {_BATCHES_PER_EPOCH}, between {_SMALLEST_BATCH} and {_LARGEST_BATCH}",
         ),
         "learning_rate": Choice(training.learning_rate, "falls with the root of the steps; warm-up, cosine decay"),
-        "epochs": Choice(training.epochs, f"{budget}; ends early after {training.patience} without held-out gain"),
+        "epochs": Choice(
+            training.epochs, f"{budget}; in the second half, ends early after {training.patience} without held-out gain"
+        ),
     }
     if geometry is not None:
         choices |= {

@@ -100,7 +100,9 @@ def run(
         standing.n_epochs += 1
         standing.rows.append(dict(row))
         if validation is not None and is_judged and epoch >= validation.first_epoch:
-            _compare(standing, validation.objective(held_out), finite)
+            # At a high learning rate terms get worse before they get better: only the second half of a decay counts.
+            is_settling = config.schedule == "constant" or 2 * standing.n_epochs > config.epochs
+            _compare(standing, validation.objective(held_out), finite, is_settling=is_settling)
         event = EpochEvent(stage, epoch, config.epochs, terms, model)
         answers = [callback(event) for callback in callbacks]
         if any(answers) or (config.patience and standing.n_worse >= config.patience):
@@ -113,11 +115,11 @@ def run(
         checkpoint.finish(standing)
 
 
-def _compare(standing: Standing, value: float, weights: dict[str, Tensor]) -> None:
-    """Note whether an epoch is the best so far."""
+def _compare(standing: Standing, value: float, weights: dict[str, Tensor], *, is_settling: bool) -> None:
+    """Note whether an epoch is the best so far; if not, that counts against the stage once it is settling."""
     if value < standing.best:
         standing.best, standing.best_weights, standing.n_worse = value, weights, 0
-    else:
+    elif is_settling:
         standing.n_worse += 1
 
 
