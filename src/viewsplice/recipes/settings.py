@@ -19,7 +19,7 @@ _WIDE_FEATURES, _WIDE_WIDTH, _WIDE_PASSES = 2_048, 512, 4
 # The more steps, the lower the rate and the longer Adam's memory may be: it is always this part of the stage.
 _RATE, _STEPS, _LOWEST_RATE = 4e-3, 800, 1e-3
 _MEMORY, _SHORTEST_MEMORY, _LONGEST_MEMORY = 1 / 40, 0.9, 0.999
-_BATCHES_PER_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 40, 32, 256
+_BATCHES_PER_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 20, 32, 256
 # Landmarks place a point by as many distances: ten per dimension, and enough for the widths that are looked for.
 _N_LANDMARKS, _MOST_LANDMARKS, _LANDMARKS_PER_WIDTH, _ROWS_PER_LANDMARK = 160, 300, 10, 20
 _MAX_POINTS = 6_000
