@@ -101,8 +101,9 @@ def test_single_precision_points_give_finite_distances_of_the_distances_type():
     assert found == pytest.approx(extend(distances, KNOWN, [FURTHER]), rel=1e-5)
 
 
-def test_where_the_cloud_lies_does_not_matter():
+@pytest.mark.parametrize("offset", [10.0, 1e6])
+def test_where_the_cloud_lies_does_not_matter(offset):
     # Other spaces held at an anchor put a cloud anywhere within the view, some units from the origin.
     distances, _ = graph_distances(KNOWN, LANDMARKS)
-    found = extend(distances, KNOWN + 10.0, [FURTHER + 10.0])
+    found = extend(distances, KNOWN + offset, [FURTHER + offset])
     assert found == pytest.approx(extend(distances, KNOWN, [FURTHER]), rel=1e-3)

@@ -41,22 +41,22 @@ def extend_distances(
         mean of its nearest known points' distances.
     """
     ends, axes = torch.from_numpy(known), torch.from_numpy(_leading_axes(known))
-    shift = -torch.from_numpy(known.mean(axis=0)).to(axes) @ axes
-    nodes = torch.cat([_turned(ends[block], axes, shift) for block in row_blocks(*known.shape)])
+    origin = torch.from_numpy(known.mean(axis=0))
+    nodes = torch.cat([_turned(ends[block], origin, axes) for block in row_blocks(*known.shape)])
     squares = nodes.square().sum(dim=1)
     n_links = min(N_LINKS, len(known))
     by_point = torch.from_numpy(np.ascontiguousarray(distances.T))  # (n_known, n_landmarks): one row per link
     for block in blocks:
         for rows in torch.from_numpy(block).tensor_split(max(1, len(block) // _BLOCK_ROWS)):
-            seen = _turned(rows, axes, shift)
+            seen = _turned(rows, origin, axes)
             links = torch.addmm(squares, seen, nodes.T, alpha=-2.0).topk(n_links, dim=1, largest=False).indices
             lengths = _lengths(ends, rows, links) if add_links else None
             yield _through(by_point, links, lengths).numpy()
 
 
-def _turned(points: Tensor, axes: Tensor, shift: Tensor) -> Tensor:
-    """Return points along the axes, from the origin that the shift says."""
-    return torch.addmm(shift, points.to(axes), axes)
+def _turned(points: Tensor, origin: Tensor, axes: Tensor) -> Tensor:
+    """Return points along the axes; the origin goes first, as a small cloud far from 0 would lose its digits."""
+    return (points - origin).to(axes) @ axes
 
 
 def _lengths(known: Tensor, rows: Tensor, links: Tensor) -> Tensor:
