@@ -133,8 +133,12 @@ class SpliceNet(nn.Module):
 
     def measure(self, private: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return M_{A->B}(z_A) for every measurement network: predictions of each view from other private latents."""
-        seen = {name: _unit_variance(z) for name, z in private.items()} if self.scale_free else private
+        seen = self.measured(private)
         return {name: network(seen[endpoints(name)[0]]) for name, network in self.measurers.items()}
+
+    def measured(self, private: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return private latents as measurement networks see them; the rows given together set center and scale."""
+        return {name: _unit_variance(z) if self.scale_free else z for name, z in private.items()}
 
     def start_from(self, other: SpliceNet) -> None:
         """Take over every weight of a model of the same views whose name and shape are the same here.

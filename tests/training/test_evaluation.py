@@ -25,7 +25,9 @@ def views():
     return {"A": torch.randn(50, 6, generator=generator), "B": torch.randn(50, 5, generator=generator)}
 
 
-def test_chunks_do_not_change_the_terms(model, views, monkeypatch):
+@pytest.mark.parametrize("scale_free", [False, True])
+def test_chunks_do_not_change_the_terms(model, views, monkeypatch, scale_free):
+    model.scale_free = scale_free
     rows = torch.arange(3, 47)
     batch = {name: x[rows] for name, x in views.items()}
     private = model.encode_private(batch)

@@ -9,9 +9,10 @@ from torch import Tensor
 
 from viewsplice._types import TensorViews
 from viewsplice.chunks import CHUNK_ROWS
+from viewsplice.losses import squared_error
 from viewsplice.model import SpliceNet
 from viewsplice.training.alternating import encode_private, take
-from viewsplice.training.objectives import Units, autoencoding, measurement
+from viewsplice.training.objectives import Units, autoencoding
 from viewsplice.views import endpoints
 
 
@@ -23,31 +24,31 @@ def evaluate(
 
     Variances are over all given rows, not over batches.
     """
-    with_measurers = with_measurers and len(model.measurers) > 0
     sums: dict[str, float] = {}
     for chunk in rows.split(CHUNK_ROWS):
-        batch = take(views, chunk)
-        terms = dict(autoencoding(model, batch, units).parts)
-        if with_measurers:
-            terms |= measurement(model, model.encode_private(batch), batch, units).parts
-        for name, value in terms.items():
+        for name, value in autoencoding(model, take(views, chunk), units).parts.items():
             sums[name] = sums.get(name, 0.0) + float(value) * len(chunk) / len(rows)
-    if with_measurers:
-        sums |= _predictabilities(model, encode_private(model, views, rows), units)
+    if with_measurers and len(model.measurers) > 0:
+        sums |= _measured(model, views, rows, units)
     return sums
 
 
-def _predictabilities(model: SpliceNet, private: Mapping[str, Tensor], units: Units) -> dict[str, float]:
-    """Return ``dis/...`` over all rows from running sums, so that no full prediction is ever held."""
+def _measured(model: SpliceNet, views: TensorViews, rows: Tensor, units: Units) -> dict[str, float]:
+    """Return ``pred/...`` and ``dis/...`` from running sums over all rows, so that no full prediction is ever held."""
     found = {}
+    seen = model.measured(encode_private(model, views, rows))
     for name, network in model.measurers.items():
         source, target = endpoints(name)
-        total = square = torch.zeros((), dtype=torch.float64)
-        for z in private[source].split(CHUNK_ROWS):
-            x_pred = network(z).double()
+        error, total = 0.0, torch.zeros((), dtype=torch.float64)
+        square = total
+        for chunk, z in zip(rows.split(CHUNK_ROWS), seen[source].split(CHUNK_ROWS), strict=True):
+            x_pred = network(z)
+            error += float(squared_error(views[target][chunk], x_pred, units[target])) * len(chunk) / len(rows)
+            x_pred = x_pred.double()
             total, square = total + x_pred.sum(dim=0), square + x_pred.square().sum(dim=0)
-        n_rows = len(private[source])
-        found[f"dis/{name}"] = float((square / n_rows - (total / n_rows).square()).sum()) / units[target]
+        mean = total / len(rows)
+        found[f"pred/{name}"] = error
+        found[f"dis/{name}"] = float((square / len(rows) - mean.square()).sum()) / units[target]
     return found
 
 
