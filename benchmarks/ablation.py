@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -18,7 +19,7 @@ from unittest import mock
 import numpy as np
 from sklearn.neighbors import KNeighborsRegressor
 
-from viewsplice import SPLICE, GeometryConfig, ResidualNetworks, TrainConfig
+from viewsplice import SPLICE, GeometryConfig, TrainConfig
 from viewsplice.datasets import lgn_v1
 from viewsplice.io import write_json
 from viewsplice.metrics import linear_r2, reconstruction_r2
@@ -53,9 +54,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no scout, no geometry (Step 1 at the final widths)": {"geometry": None},
     "compact networks start untrained": {"patch": cold_start},
     "no regression on landmark-MDS coordinates": {"training": TrainConfig(regression_epochs=0)},
-    "no Fourier features": {
-        "networks": ResidualNetworks(width=auto_networks().width, n_blocks=auto_networks().n_blocks, n_frequencies=0)
-    },
+    "no Fourier features": {"networks": replace(auto_networks(), n_frequencies=0)},
+    "blocks without gates": {"networks": replace(auto_networks(), gated=False)},
     "100 neighbors, the paper's first k": {"geometry": GeometryConfig(n_neighbors=100)},
     "no smoothing of decoded points": {"geometry": GeometryConfig(smoothing=0)},
     "Adam remembers 1,000 steps (beta2 = 0.999)": {"training": TrainConfig(beta2=0.999)},

@@ -76,6 +76,37 @@ def test_a_part_that_another_process_finished_first_is_kept(tmp_path: Path) -> N
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_heavy_file_that_was_not_kept_is_made_again_only_for_who_needs_it(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    def fit(folder: Path, _: Done) -> None:
+        calls.append("fit")
+        (folder / "model").write_text("large")
+        write_values(folder, {"call": len(calls)})
+
+    def judge(folder: Path, done: Done) -> None:
+        calls.append("judge")
+        write_values(folder, {"model": (done.whole("fit") / "model").read_text()})
+
+    def parts(n_judges: int) -> list[Part]:
+        judges = [Part(f"judge {i}", {}, judge) for i in range(n_judges)]
+        return [Part("fit", {}, fit, heavy=("model",)), *judges]
+
+    said: list[str] = []
+    done = run_parts(parts(1), tmp_path, said.append)
+    (done["fit"] / "model").unlink()
+    run_parts(parts(1), tmp_path, said.append)
+    assert calls == ["fit", "judge"]
+    again = run_parts(parts(2), tmp_path, said.append)
+    assert calls == ["fit", "judge", "judge", "fit"]
+    assert said[-1] == "again: fit, for model"
+    assert read_values(again["judge 1"]) == {"model": "large"}
+    assert read_values(again["fit"]) == {"call": 1}  # what was found at first stays
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert list(again) == ["fit", "judge 0", "judge 1"]
+    assert len(again) == 3
+
+
 def test_names_must_differ(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="one"):
         run_parts([part("one", []), part("one", [])], tmp_path, lambda _: None)

@@ -9,12 +9,14 @@ from torch import nn
 from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
 from viewsplice.networks.conv import _Upsampling
 from viewsplice.networks.mlp import CenteredSoftplus
-from viewsplice.networks.residual import FourierFeatures
+from viewsplice.networks.residual import FourierFeatures, GatedBlock
 
 MAKERS = [
     (MLPNetworks((16, 8)), (12,)),
     (ResidualNetworks(width=16, n_blocks=2), (12,)),
     (ResidualNetworks(width=16, n_blocks=1, n_frequencies=4), (3, 4)),
+    (ResidualNetworks(width=16, n_blocks=1, n_frequencies=4, gated=True), (12,)),
+    (ResidualNetworks(width=4, n_blocks=1, gated=True, head=24), (12,)),
     (ConvNetworks(channels=(4, 2), hidden=(8,), measurer_hidden=(8, 4)), (8, 8)),
     (ConvNetworks(channels=(4,), hidden=()), (3, 6, 4)),
     (ConvNetworks(channels=(4,), channels_last=True), (6, 4, 3)),
@@ -148,6 +150,44 @@ def test_residual_measurers_are_half_as_wide_and_always_see_waves():
     assert widths(smallest) == [(66, 2), (2, 2), (2, 2), (2, 10)]
 
 
+def test_a_gate_by_hand():
+    with torch.random.fork_rng():
+        block = GatedBlock(2)
+    for parameter in block.parameters():
+        nn.init.zeros_(parameter)
+    nn.init.ones_(block.body.norm.weight)
+    with torch.no_grad():
+        block.body.inner.weight[0, 0] = 2.0  # the first gate reads the first unit, ...
+        block.body.inner.weight[8, 1] = 3.0  # ... and lets through three times the second
+        block.body.outer.weight[1, 0] = 1.0
+    # (5, 1) is (1, -1) after LayerNorm: silu(2) * -3, added to the second unit
+    expected = torch.tensor([[5.0, 1.0 - 3 * 2 / (1 + math.exp(-2))]])
+    assert torch.allclose(block(torch.tensor([[5.0, 1.0]])), expected, atol=1e-4)
+
+
+def test_gates_cost_no_weights_and_measurers_have_none():
+    def count(network):
+        return sum(parameter.numel() for parameter in network.parameters())
+
+    with torch.random.fork_rng():
+        plain, gated = ResidualNetworks(256, 2), ResidualNetworks(256, 2, gated=True)
+        assert count(gated.encoder((10,), 2)) == pytest.approx(count(plain.encoder((10,), 2)), rel=0.04)
+        for network in (gated.encoder((10,), 2), gated.decoder([2], (10,))):
+            assert sum(isinstance(layer, GatedBlock) for layer in network) == 2
+        assert widths(gated.measurer(2, (10,))) == widths(plain.measurer(2, (10,)))
+
+
+def test_with_a_head_decoders_fill_more_dimensions_than_they_have_units():
+    def dimensions(networks):
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            made = networks.decoder([3], (40,))(torch.randn(200, 3)).detach().double()
+        return int(torch.linalg.matrix_rank(made - made.mean(dim=0), rtol=1e-5))
+
+    assert dimensions(ResidualNetworks(8, 1, gated=True)) <= 8
+    assert dimensions(ResidualNetworks(8, 1, gated=True, head=32)) > 16
+
+
 def test_paper_layers():
     assert MLPNetworks.paper("lgn-v1").hidden == (200,) * 6
     assert MLPNetworks.paper("sprites").hidden == (1024, 512, 512, 2048, 1024, 512)
@@ -168,6 +208,8 @@ def test_lists_become_tuples_so_that_equal_settings_are_equal():
         (lambda: ConvNetworks(channels=()), "at least one convolution"),
         (lambda: ResidualNetworks(width=1), "width is 1"),
         (lambda: ResidualNetworks(frequency_scale=0), "frequency_scale is 0"),
+        (lambda: ResidualNetworks(gated=2), "gated is 2"),
+        (lambda: ResidualNetworks(head=-1), "head is -1"),
         (lambda: ConvNetworks().encoder((784,), 2), "expected images"),
         (lambda: ConvNetworks().encoder((27, 28), 2), "27 x 28 pixels; expected multiples of 4"),
     ],

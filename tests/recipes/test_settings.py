@@ -17,8 +17,8 @@ def settings(n_rows=1000, widths=OPEN, networks=None, training=None, geometry="d
 
 @pytest.mark.parametrize(
     ("n_rows", "epochs"),
-    # 17 (12000 / n)^(1/4), between 8 and 40.
-    [(20, 40), (750, 34), (12_000, 17), (60_000, 11), (192_000, 8), (10_000_000, 8)],
+    # 17 (12000 / n)^(1/4), between 14 and 40.
+    [(20, 40), (750, 34), (12_000, 17), (18_900, 15), (60_000, 14), (10_000_000, 14)],
 )
 def test_epochs_by_rows(n_rows, epochs):
     found = settings(n_rows).training
@@ -39,7 +39,7 @@ def test_batches_by_rows(n_rows, batch_size):
 @pytest.mark.parametrize(
     ("n_rows", "rate", "beta2"),
     # 480, 1170 and 2574 steps: 0.004 sqrt(800 / steps) and 1 - 40 / steps, within their bounds.
-    [(400, 0.004, 0.916667), (20_000, 0.00330759, 0.965812), (60_000, 0.00223, 0.98446), (10_000_000, 0.001, 0.999)],
+    [(400, 0.004, 0.916667), (20_000, 0.00330759, 0.965812), (60_000, 0.00197666, 0.98779), (10_000_000, 0.001, 0.999)],
 )
 def test_rate_and_memory_by_steps(n_rows, rate, beta2):
     found = settings(n_rows).training
@@ -114,8 +114,9 @@ def test_wide_views_get_wider_networks_and_more_passes():
         choose_settings("auto", None, None, "default", n_rows=10_000, widths={}, n_features=n) for n in (2_049, 2_048)
     )
     assert (wide.networks.width, narrow.networks.width) == (512, 256)
-    assert wide.training.epochs == 4 * narrow.training.epochs
-    assert wide.training.scout_epochs == 4 * narrow.training.scout_epochs
+    assert (wide.networks.head, narrow.networks.head) == (1_024, 0)
+    assert wide.training.epochs == 2 * narrow.training.epochs
+    assert wide.training.scout_epochs == 2 * narrow.training.scout_epochs
     assert wide.training.learning_rate < narrow.training.learning_rate
     given = choose_settings(
         "auto", ResidualNetworks(width=64), TrainConfig(epochs=3), "default", n_rows=10, widths={}, n_features=9_999

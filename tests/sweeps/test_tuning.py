@@ -137,7 +137,7 @@ def test_the_space_around_the_default_recipe_has_its_own_values() -> None:
     own = own_values(model, space, 5_000)
     assert own is not None
     assert (own["width"], own["depth"]) == (256, 2)
-    assert with_values(model, own, 5_000).networks == ResidualNetworks(256, 2, 128, 6.0)
+    assert with_values(model, own, 5_000).networks == ResidualNetworks(256, 2, 128, 6.0, gated=True)
     assert max(space.batch_size) <= 2_500
     convolutions = SearchSpace.of(SPLICE(2, 1, networks=ConvNetworks()), 5_000)
     assert set(convolutions.choices()) == {"learning_rate", "weight_decay", "batch_size"}

@@ -22,7 +22,7 @@ from viewsplice.baselines.tuning import with_settings
 from viewsplice.datasets import MultiViewData
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.experiments.fits import Model, Options
-from viewsplice.experiments.parts import Done, Part, hash_of, read_values, seconds_of, write_values
+from viewsplice.experiments.parts import ARRAYS, Done, Part, hash_of, read_values, seconds_of, write_values
 from viewsplice.experiments.results import Result
 from viewsplice.experiments.rivals import Rival, settings_of
 from viewsplice.training.loop import Callback
@@ -122,7 +122,7 @@ def _printed_part(contest: Contest, rival: Rival, seed: int) -> Part:
     def work(folder: Path, done: Done) -> None:
         _compete(contest, clone(model), seed, folder, done)
 
-    return Part(contest.part_name(seed, rival, "printed"), settings, work, contest.minutes)
+    return Part(contest.part_name(seed, rival, "printed"), settings, work, contest.minutes, heavy=(ARRAYS,))
 
 
 def _tuned_part(contest: Contest, rival: Rival, seed: int, search: Part) -> Part:
@@ -135,7 +135,7 @@ def _tuned_part(contest: Contest, rival: Rival, seed: int, search: Part) -> Part
         _compete(contest, model, seed, folder, done)
 
     settings |= _common_settings(contest, seed)
-    return Part(contest.part_name(seed, rival, "tuned"), settings, work, contest.minutes)
+    return Part(contest.part_name(seed, rival, "tuned"), settings, work, contest.minutes, heavy=(ARRAYS,))
 
 
 def _common_settings(contest: Contest, seed: int) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def fit_part(
         model.save(folder / MODEL)
         write_json(folder / FIT, {"attempts": model.history_[-1]["attempt"] + 1, "notes": model.notes_})
 
-    part = Part(name, fit_settings(data_settings, chosen), work, minutes)
+    part = Part(name, fit_settings(data_settings, chosen), work, minutes, heavy=(MODEL,))
     return part
 
 

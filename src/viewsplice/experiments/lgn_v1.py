@@ -74,7 +74,7 @@ def _draw(options: Options, folder: Path, done: Done) -> None:
     seed = options.seeds[0]
     clean, noisy = (_data(_trials(options), noise, 6.0, seed) for noise in (0.0, 0.4))
     names = {"full": "both steps", "step1": "Step 1 only", "noisy": noise_name(0.4, 6.0)}
-    models = {key: load_fit(done[f"seed {seed}: {name}"]) for key, name in names.items()}
+    models = {key: load_fit(done.whole(f"seed {seed}: {name}")) for key, name in names.items()}
     draw(folder, models, clean, noisy, quick=options.quick)
     title = "Shared dimensions needed, held-out folds"
     save(draw_curves(read_curves(done, _widths(options))), folder / "dimensions.png", quick=options.quick, title=title)
@@ -118,7 +118,7 @@ def _pair(
     fit = fit_part(f"seed {seed}: {name}", load, settings, chosen, options, minutes=2.5 if params is None else 1.2)
 
     def work(folder: Path, done: Done) -> None:
-        write_values(folder, judge(load_fit(done[fit.name]), load(), n_null=_n_null(options)))
+        write_values(folder, judge(load_fit(done.whole(fit.name)), load(), n_null=_n_null(options)))
 
     return [fit, Part(f"{fit.name}, judged", {"judge": 1, "fit": fit.settings}, work, 0.7)]
 

@@ -119,7 +119,8 @@ def _draw(contest: Contest, folder: Path, done: Done) -> None:
     seed, quick = contest.seeds[0], contest.options.quick
     test = contest.load(seed).rows("test")
     splice = {
-        f"splice, {name}": Seen({}, pictures(load_fit(done[f"seed {seed}: {name}"]), test)) for name in (STEP1, FULL)
+        f"splice, {name}": Seen({}, pictures(load_fit(done.whole(f"seed {seed}: {name}")), test))
+        for name in (STEP1, FULL)
     }
 
     def sheet(name: str, one: Seen) -> list[Space]:

@@ -23,7 +23,7 @@ from viewsplice.experiments.neural_figures import draw_latents, draw_prediction
 from viewsplice.experiments.neural_rivals import METRIC, recording_contest, rival_summary, told, trials_of
 from viewsplice.experiments.nulls import decoding_null
 from viewsplice.experiments.pages import Shown
-from viewsplice.experiments.parts import Done, Part, hash_of, read_arrays, read_values, write_values
+from viewsplice.experiments.parts import ARRAYS, Done, Part, hash_of, read_arrays, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
 
 NAME = "neural"
@@ -157,9 +157,10 @@ def _pair(recording: Recording, seed: int, options: Options) -> list[Part]:
     n_shuffles = _n_shuffles(options)
 
     def work(folder: Path, done: Done) -> None:
-        write_values(folder, *judge(load_fit(done[fit.name]), load(), recording.covariates, n_shuffles, seed))
+        write_values(folder, *judge(load_fit(done.whole(fit.name)), load(), recording.covariates, n_shuffles, seed))
 
-    return [fit, Part(f"{name}, judged", {"judge": 1, "fit": fit.settings, "shuffles": n_shuffles}, work, 0.4)]
+    settings = {"judge": 1, "fit": fit.settings, "shuffles": n_shuffles}
+    return [fit, Part(f"{name}, judged", settings, work, 0.4, heavy=(ARRAYS,))]
 
 
 def judge(
@@ -196,7 +197,7 @@ def _draw(options: Options, folder: Path, done: Done) -> None:
         judged = [done[f"{recording.name}: seed {seed}, judged"] for seed in options.seeds]
         ax = draw_prediction([read_values(part)["prediction"] for part in judged])
         save(ax, folder / f"{slug}_prediction.png", quick=options.quick, title=f"{recording.name}: test trials")
-        shown = done[f"{recording.name}: seed {first}, judged"]
+        shown = done.whole(f"{recording.name}: seed {first}, judged")
         ax = draw_latents(read_arrays(shown))
         save(ax, folder / f"{slug}_latents.png", quick=options.quick, title=f"{recording.name}: test trials")
         if recording.is_scanned:

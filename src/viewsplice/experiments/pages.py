@@ -50,7 +50,7 @@ def _write(shown: Shown, done: Done, path: Path, command: str, notes: Sequence[s
     fitted = data.take(rows, {"train": np.arange(len(rows))})
     run = Run(command=command, seconds=seconds_of(done[shown.fit]), notes=notes)
     known = {**fitted.factors(), **fitted.covariates}
-    content = make_content(load_fit(done[shown.fit]), fitted.views, colors=known, run=run)
+    content = make_content(load_fit(done.whole(shown.fit)), fitted.views, colors=known, run=run)
     return write_page(content, path, shown.title)
 
 

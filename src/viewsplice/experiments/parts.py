@@ -1,7 +1,8 @@
 """An experiment as parts that are each done once: what an interruption leaves behind is not done again.
 
 A part is a function that fills a folder. Its folder appears under its final name only when the part is done, and that
-name contains a hash of everything the content depends on.
+name contains a hash of everything the content depends on. Files that are too large to be kept with results (models) may
+be removed: a part is done again only when another one needs such a file.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,6 @@ from viewsplice.io import settings_hash, write_json
 from viewsplice.sweeps.tasks import slug
 
 Say = Callable[[str], None]
-Done = Mapping[str, Path]
 
 VALUES, ARRAYS, TIME = "values.json", "arrays.npz", "time.json"
 
@@ -42,12 +43,15 @@ class Part:
         Fills an empty folder; the folders of all earlier parts are given by name.
     minutes
         About how long it takes; only the ratios between parts matter.
+    heavy
+        Names of files that may be missing from its folder once it is done.
     """
 
     name: str
     settings: Mapping[str, Any]
     work: Callable[[Path, Done], None]
     minutes: float = 1.0
+    heavy: Sequence[str] = ()
 
     @property
     def folder(self) -> str:
@@ -60,40 +64,78 @@ class Part:
         return f".{self.folder}.checkpoint"
 
 
-def run_parts(parts: Sequence[Part], folder: Path, say: Say) -> dict[str, Path]:
+class Done(Mapping[str, Path]):
+    """Folders of finished parts by name, in the order in which they were finished."""
+
+    def __init__(self, folder: Path, say: Say) -> None:
+        self._folder = folder
+        self._say = say
+        self._parts: dict[str, Part] = {}
+
+    def __getitem__(self, name: str) -> Path:
+        return self._folder / self._parts[name].folder
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def add(self, part: Part) -> None:
+        """Note that a part is done."""
+        self._parts[part.name] = part
+
+    def whole(self, name: str) -> Path:
+        """Return the folder of a part with its heavy files; if one is missing, the part is done again for it."""
+        part, target = self._parts[name], self[name]
+        missing = [file for file in part.heavy if not (target / file).exists()]
+        if missing:
+            self._say(f"again: {name}, for {', '.join(missing)}")
+            with _temporary(target) as temporary:
+                part.work(temporary, self)
+                for file in missing:
+                    os.replace(temporary / file, target / file)
+        return target
+
+
+def run_parts(parts: Sequence[Part], folder: Path, say: Say) -> Done:
     """Do what is not yet done, in order; return the folder of each part by its name."""
     names = [part.name for part in parts]
     if len(set(names)) < len(names):
         raise ValueError(f"parts share names: {sorted(name for name in set(names) if names.count(name) > 1)}")
     folder.mkdir(parents=True, exist_ok=True)
-    done: dict[str, Path] = {}
+    done = Done(folder, say)
     pace = _Pace(parts, folder)
     for number, part in enumerate(parts, start=1):
         target = folder / part.folder
-        if target.is_dir():
-            done[part.name] = target
-            continue
-        say(f"part {number} of {len(parts)}: {part.name} ({pace.left(number - 1)})")
-        seconds = _do(part, target, done)
-        pace.note(part, seconds)
-        done[part.name] = target
+        if not target.is_dir():
+            say(f"part {number} of {len(parts)}: {part.name} ({pace.left(number - 1)})")
+            pace.note(part, _do(part, target, done))
+        done.add(part)
     return done
 
 
 def _do(part: Part, target: Path, done: Done) -> float:
     """Fill a temporary folder and give it its final name; return the seconds it took."""
-    temporary = target.with_name(f".{uuid.uuid4().hex}.part")
-    temporary.mkdir()
     started = time.monotonic()
-    try:
+    with _temporary(target) as temporary:
         part.work(temporary, done)
         seconds = time.monotonic() - started
         write_json(temporary / TIME, {"part": part.name, "settings": part.settings, "seconds": round(seconds, 2)})
         _settle(temporary, target)
         shutil.rmtree(target.with_name(part.checkpoint), ignore_errors=True)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return seconds
+
+
+@contextmanager
+def _temporary(target: Path) -> Iterator[Path]:
+    """Make an empty folder beside another, and remove what is left of it."""
+    folder = target.with_name(f".{uuid.uuid4().hex}.part")
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _settle(temporary: Path, target: Path) -> None:

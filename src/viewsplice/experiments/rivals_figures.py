@@ -48,16 +48,16 @@ class Seen:
         return Space(_NOTHING, _NOTHING, color_label, label, kind, absent)
 
 
-def seen_of(folder: Path) -> Seen:
+def seen_of(done: Done, name: str) -> Seen:
     """Return what a judged fit left for pictures."""
-    values = read_values(folder)
-    return Seen(values, {} if values.get("fit", {}).get("ended") == DIVERGED else read_arrays(folder))
+    values = read_values(done[name])
+    return Seen(values, {} if values.get("fit", {}).get("ended") == DIVERGED else read_arrays(done.whole(name)))
 
 
 def seen_rivals(contest: Contest, done: Done, runs: Sequence[str] = RUNS, *, private: bool = False) -> dict[str, Seen]:
     """Return by method, such as ``"dmvae-tuned"``, what the first seed left; ``private``: of those with such spaces."""
     return {
-        f"{rival.name}-{run}": seen_of(done[contest.part_name(contest.seeds[0], rival, run)])
+        f"{rival.name}-{run}": seen_of(done, contest.part_name(contest.seeds[0], rival, run))
         for rival in contest.rivals
         if rival.has_private or not private
         for run in runs

@@ -16,7 +16,7 @@ from viewsplice.datasets.rotation import rotate_images
 from viewsplice.experiments.contest import FULL, STEP1, Contest
 from viewsplice.experiments.fits import Model, Options, fit_part, load_fit, stand_beside
 from viewsplice.experiments.pages import Shown
-from viewsplice.experiments.parts import Done, Part, hash_of, read_values, write_values
+from viewsplice.experiments.parts import ARRAYS, Done, Part, hash_of, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, p_values, spread
 from viewsplice.experiments.rotated_mnist_figures import FACTORS, WIDTHS, draw, factor_name, width_name
 from viewsplice.experiments.rotated_mnist_rivals import mnist_contest, rival_parts, rival_summary
@@ -62,7 +62,7 @@ def parts(options: Options) -> list[Part]:
             found += _pair(first, width_name(width), {**_PARAMS, "n_private": (0, width)}, options, minutes=4.5)
     found += _pair(first, CONV, {**_PARAMS, "networks": ConvNetworks()}, options, minutes=45)
     fits = {part.name: part.folder for part in found}
-    found.append(Part("projections", {"projections": 1, "fits": fits}, partial(_project, options), 1))
+    found.append(Part("projections", {"projections": 1, "fits": fits}, partial(_project, options), 1, heavy=(ARRAYS,)))
     shown = {"figures": 1, "quick": options.quick, "fits": fits}
     others = rival_parts(_contest(options), found) if options.baselines else []
     return [*found, Part("figures", shown, partial(_draw, options), 1.5), *others]
@@ -97,9 +97,9 @@ def _pair(seed: int, name: str, params: dict[str, Any], options: Options, *, min
     fit = fit_part(f"seed {seed}: {name}", load, settings, {**params, "random_state": seed}, options, minutes=minutes)
 
     def work(folder: Path, done: Done) -> None:
-        write_values(folder, *judge(load_fit(done[fit.name]), load()))
+        write_values(folder, *judge(load_fit(done.whole(fit.name)), load()))
 
-    return [fit, Part(f"{fit.name}, judged", {"judge": 1, "fit": fit.settings}, work, 0.8)]
+    return [fit, Part(f"{fit.name}, judged", {"judge": 1, "fit": fit.settings}, work, 0.8, heavy=(ARRAYS,))]
 
 
 def judge(model: Model, data: MultiViewData) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -146,7 +146,7 @@ def _judge_angle(model: Model, test: MultiViewData, z: Array) -> tuple[dict[str,
 def _project(options: Options, folder: Path, done: Done) -> None:
     """Compare projections, the other spaces held at a few test digits, with the test digits themselves."""
     seed = options.seeds[0]
-    model, test = load_fit(done[f"seed {seed}: {FULL}"]), _load(options, seed).rows("test")
+    model, test = load_fit(done.whole(f"seed {seed}: {FULL}")), _load(options, seed).rows("test")
     rows = np.random.default_rng(0).permutation(len(test))
     points, real = test.views[np.sort(rows[:_N_PROJECTED])], rows[:_N_REAL]
     n_anchors = min(_N_ANCHORS, len(points))
@@ -168,13 +168,13 @@ def _project(options: Options, folder: Path, done: Done) -> None:
 def _draw(options: Options, folder: Path, done: Done) -> None:
     seed = options.seeds[0]
     names = [FULL, STEP1, *(factor_name(f) for f in FACTORS if f != 1), *(width_name(w) for w in WIDTHS if w != 2)]
-    judged = {name: done[f"seed {seed}: {name}, judged"] for name in names}
+    judged = {name: done.whole(f"seed {seed}: {name}, judged") for name in names}
     draw(
         folder,
-        load_fit(done[f"seed {seed}: {FULL}"]),
+        load_fit(done.whole(f"seed {seed}: {FULL}")),
         _load(options, seed).rows("test"),
         judged,
-        done["projections"],
+        done.whole("projections"),
         quick=options.quick,
     )
 

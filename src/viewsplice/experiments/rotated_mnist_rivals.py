@@ -119,13 +119,13 @@ def _by_width(contest: Contest, done: Done) -> dict[str, dict[int, Seen]]:
     """Return by method and private width what the first seed left."""
     seed = contest.seeds[0]
     names = {width: FULL if width == 2 else width_name(width) for width in WIDTHS}
-    found = {"splice": {width: seen_of(done[f"seed {seed}: {name}, judged"]) for width, name in names.items()}}
+    found = {"splice": {width: seen_of(done, f"seed {seed}: {name}, judged") for width, name in names.items()}}
     variants = width_variants(contest.rivals)
     for rival in contest.rivals:
         for run in RUNS if rival.has_private else ():
             every = zip(WIDTHS, [rival, *variants[rival.name]], strict=True)
             found[f"{rival.name}-{run}"] = {
-                width: seen_of(done[contest.part_name(seed, one, run)]) for width, one in every
+                width: seen_of(done, contest.part_name(seed, one, run)) for width, one in every
             }
     return found
 
@@ -149,9 +149,9 @@ def _draw(contest: Contest, folder: Path, done: Done) -> None:
     """Write all figures, from what the first seed left."""
     seed, quick = contest.seeds[0], contest.options.quick
     fit = contest.splice(seed)
-    own = seen_of(done[f"{fit}, judged"])
+    own = seen_of(done, f"{fit}, judged")
     test = contest.load(seed).rows("test")
-    splice = Seen(own.values, {**own.arrays, **pictures(load_fit(done[fit]), test)})
+    splice = Seen(own.values, {**own.arrays, **pictures(load_fit(done.whole(fit)), test)})
     for run in RUNS:
         seen = {"splice": splice, **seen_rivals(contest, done, [run])}
         _spaces({name: _embedded(one) for name, one in seen.items()}, folder / f"baselines_latents_{run}.png", quick)

@@ -16,7 +16,7 @@ from viewsplice.experiments.contest import FULL, STEP1, Contest
 from viewsplice.experiments.drawing import panels, save, show_images
 from viewsplice.experiments.fits import Model, Options, fit_part, load_fit, stand_beside
 from viewsplice.experiments.pages import Shown
-from viewsplice.experiments.parts import Done, Part, hash_of, read_arrays, read_values, write_values
+from viewsplice.experiments.parts import ARRAYS, Done, Part, hash_of, read_arrays, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table, spread
 from viewsplice.experiments.sprites_rivals import rival_parts, rival_summary, sprites_contest
 from viewsplice.metrics import (
@@ -83,9 +83,9 @@ def _pair(seed: int, name: str, params: dict[str, Any], options: Options, *, min
     fit = fit_part(f"seed {seed}: {name}", load, settings, {**params, "random_state": seed}, options, minutes=minutes)
 
     def work(folder: Path, done: Done) -> None:
-        write_values(folder, *judge(load_fit(done[fit.name]), load()))
+        write_values(folder, *judge(load_fit(done.whole(fit.name)), load()))
 
-    return [fit, Part(f"{fit.name}, judged", {"judge": 1, "fit": fit.settings}, work, 1)]
+    return [fit, Part(f"{fit.name}, judged", {"judge": 1, "fit": fit.settings}, work, 1, heavy=(ARRAYS,))]
 
 
 def judge(model: Model, data: MultiViewData) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -114,11 +114,11 @@ def judge(model: Model, data: MultiViewData) -> tuple[dict[str, Any], dict[str, 
 def _draw(options: Options, folder: Path, done: Done) -> None:
     seed = options.seeds[0]
     test = _data(options.quick, options.data, seed).rows("test")
-    model = load_fit(done[f"seed {seed}: {FULL}"])
+    model = load_fit(done.whole(f"seed {seed}: {FULL}"))
     _examples(model, test, folder, options.quick)
     axes = panels(2, 2, size=(3.8, 3.2))
     for row, name in enumerate((STEP1, FULL)):
-        judged = done[f"seed {seed}: {name}, judged"]
+        judged = done.whole(f"seed {seed}: {name}, judged")
         arrays, values = read_arrays(judged), read_values(judged)
         for column, view in enumerate(_SPACES):
             latent_scatter(

@@ -75,7 +75,7 @@ def rival_summary(contest: Contest, done: Done, results: Sequence[Result]) -> Su
 
 def _draw(contest: Contest, folder: Path, done: Done) -> None:
     seed = contest.seeds[0]
-    splice = {f"splice, {name}": seen_of(done[f"seed {seed}: {name}, judged"]) for name in (STEP1, FULL)}
+    splice = {f"splice, {name}": seen_of(done, f"seed {seed}: {name}, judged") for name in (STEP1, FULL)}
 
     def column(name: str, one: Seen) -> list[Space]:
         shares = one.values.get("angle_variance", {})

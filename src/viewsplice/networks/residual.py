@@ -1,4 +1,4 @@
-"""Residual networks with pre-LayerNorm blocks: quick to train at any depth, on rows alone (no batch statistics)."""
+"""Residual networks with pre-LayerNorm blocks, plain or gated: quick to train, on rows alone (no batch statistics)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from viewsplice._types import Shape
-from viewsplice.config import check_number
+from viewsplice.config import check_choice, check_number
 
 # Fourier features of measurement networks, for latents of unit total variance.
 _MEASURER_FREQUENCIES, _MEASURER_SCALE = 32, 2.0
+# Gates come in multiples of this: matrix multiplications like it.
+_GATES = 8
 
 
 class ResidualBlock(nn.Module):
@@ -24,6 +27,39 @@ class ResidualBlock(nn.Module):
         self.body = nn.Sequential(
             nn.LayerNorm(width), nn.Linear(width, width), nn.ReLU(inplace=True), nn.Linear(width, width)
         )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return rows changed by one block, (n, width)."""
+        change: Tensor = self.body(x)
+        return x + change
+
+
+class GatedLayer(nn.Module):
+    """Linear(silu(a) * b), (a, b) = Linear(LayerNorm(x)): units that open and close one another.
+
+    What a view makes of one latent often depends on another, as the place of a stroke depends on the angle. A product
+    says so at once; sums of bent lines need many units.
+    """
+
+    def __init__(self, n_in: int, n_gates: int, n_out: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(n_in)
+        self.inner = nn.Linear(n_in, 2 * n_gates)
+        self.outer = nn.Linear(n_gates, n_out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (n, n_out)."""
+        gates, values = self.inner(self.norm(x)).chunk(2, dim=1)
+        out: Tensor = self.outer(functional.silu(gates) * values)
+        return out
+
+
+class GatedBlock(nn.Module):
+    """x + GatedLayer(x), all of one width, with as many weights as `ResidualBlock` has."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.body = GatedLayer(width, _GATES * math.ceil(2 * width / 3 / _GATES), width)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return rows changed by one block, (n, width)."""
@@ -70,18 +106,27 @@ class ResidualNetworks:
         Units per layer, and number of residual blocks.
     n_frequencies, frequency_scale
         Random Fourier features in front of decoders (0: none), shared out among the latent spaces, and their SD.
+    gated
+        Whether the blocks of encoders and decoders are gated; those of measurement networks never are.
+    head
+        Gates in front of a decoder's outputs (0: none). Without them whatever a decoder makes lies in a flat space of
+        as many dimensions as it has units, and images do not.
     """
 
     width: int = 256
     n_blocks: int = 3
     n_frequencies: int = 0
     frequency_scale: float = 3.0
+    gated: bool = False
+    head: int = 0
 
     def __post_init__(self) -> None:
         check_number("width", self.width, low=2, integer=True)
         check_number("n_blocks", self.n_blocks, low=1, integer=True)
         check_number("n_frequencies", self.n_frequencies, low=0, integer=True)
         check_number("frequency_scale", self.frequency_scale, low=0, open_low=True)
+        check_choice("gated", self.gated, (True, False))
+        check_number("head", self.head, low=0, integer=True)
 
     def encoder(self, shape: Shape, width: int) -> nn.Module:
         """Return a network from a view's features to ``width`` latents."""
@@ -90,9 +135,9 @@ class ResidualNetworks:
     def decoder(self, widths: Sequence[int], shape: Shape) -> nn.Module:
         """Return a network from latent spaces of these widths, side by side, to a view's features."""
         if self.n_frequencies == 0:
-            return nn.Sequential(nn.Identity(), *self._layers(sum(widths), math.prod(shape)))
+            return nn.Sequential(nn.Identity(), *self._layers(sum(widths), math.prod(shape), self.head))
         features = FourierFeatures(widths, self.n_frequencies, self.frequency_scale)
-        return nn.Sequential(features, *self._layers(features.n_outputs, math.prod(shape)))
+        return nn.Sequential(features, *self._layers(features.n_outputs, math.prod(shape), self.head))
 
     def measurer(self, width: int, shape: Shape) -> nn.Module:
         """Return a network from a private latent to the other view's features: half as wide, one block less.
@@ -100,10 +145,14 @@ class ResidualNetworks:
         It is trained more often than any other network and predicts what should not be there. It always looks at
         Fourier features: small networks would otherwise miss what varies fast in a latent of few dimensions.
         """
-        small = replace(self, width=max(2, self.width // 2), n_blocks=max(1, self.n_blocks - 1))
+        small = replace(self, width=max(2, self.width // 2), n_blocks=max(1, self.n_blocks - 1), gated=False)
         features = FourierFeatures([width], _MEASURER_FREQUENCIES, _MEASURER_SCALE)
         return nn.Sequential(features, *small._layers(features.n_outputs, math.prod(shape)))
 
-    def _layers(self, n_in: int, n_out: int) -> list[nn.Module]:
-        blocks = [ResidualBlock(self.width) for _ in range(self.n_blocks)]
-        return [nn.Linear(n_in, self.width), *blocks, nn.LayerNorm(self.width), nn.Linear(self.width, n_out)]
+    def _layers(self, n_in: int, n_out: int, head: int = 0) -> list[nn.Module]:
+        block = GatedBlock if self.gated else ResidualBlock
+        blocks = [block(self.width) for _ in range(self.n_blocks)]
+        last = (
+            [GatedLayer(self.width, head, n_out)] if head else [nn.LayerNorm(self.width), nn.Linear(self.width, n_out)]
+        )
+        return [nn.Linear(n_in, self.width), *blocks, *last]

@@ -12,10 +12,11 @@ from viewsplice.recipes.problem import Choice, Settings
 
 _MAKERS = ("encoder", "decoder", "measurer")
 # Seventeen epochs of 12,000 rows settle a stage; the more rows, the fewer passes over them.
-_EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS = 17, 12_000, 8, 40
+_EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS = 17, 12_000, 14, 40
 _WIDTH = 256
-# Large images hold more than neurons do: wider networks, and more passes to fill them.
-_WIDE_FEATURES, _WIDE_WIDTH, _WIDE_PASSES = 2_048, 512, 4
+# Large images hold more than neurons do: wider networks, decoders that can fill more dimensions than they have units,
+# and more passes.
+_WIDE_FEATURES, _WIDE_WIDTH, _WIDE_HEAD, _WIDE_PASSES = 2_048, 512, 1_024, 2
 # The more steps, the lower the rate and the longer Adam's memory may be: it is always this part of the stage.
 _RATE, _STEPS, _LOWEST_RATE = 4e-3, 800, 1e-3
 _MEMORY, _SHORTEST_MEMORY, _LONGEST_MEMORY = 1 / 40, 0.9, 0.999
@@ -69,8 +70,8 @@ def choose_settings(
 
 def auto_networks(n_features: int = 0) -> ResidualNetworks:
     """Return the networks of recipe ``"auto"`` for views of at most so many features."""
-    width = _WIDE_WIDTH if n_features > _WIDE_FEATURES else _WIDTH
-    return ResidualNetworks(width=width, n_blocks=2, n_frequencies=128, frequency_scale=6.0)
+    width, head = (_WIDE_WIDTH, _WIDE_HEAD) if n_features > _WIDE_FEATURES else (_WIDTH, 0)
+    return ResidualNetworks(width, n_blocks=2, n_frequencies=128, frequency_scale=6.0, gated=True, head=head)
 
 
 def auto_training(
