@@ -1,6 +1,7 @@
 """What recipe "auto" finds where the truth is known: ``python -m benchmarks.accuracy NAME ... [--seeds 0,1,2]``.
 
-Fits never see test rows; the metrics do. Results are merged into one JSON file, one entry per data set and seed.
+Fits never see test rows; the metrics do. Results are merged into one JSON file, one entry per data set and seed. Fits that
+a reproduction of the paper's experiments has made, with the same settings, are not made again.
 """
 
 from __future__ import annotations
@@ -19,19 +20,38 @@ from sklearn.preprocessing import StandardScaler
 from viewsplice import SPLICE
 from viewsplice.datasets import MultiViewData, lgn_v1
 from viewsplice.datasets import rotated_mnist as load_mnist
-from viewsplice.experiments import rotated_mnist
+from viewsplice.experiments import EXPERIMENTS as EXPERIMENTS_OF_PAPER
+from viewsplice.experiments import Options, rotated_mnist
+from viewsplice.experiments.contest import FULL
+from viewsplice.experiments.fits import MODEL, load_fit
+from viewsplice.experiments.lgn_v1 import noise_name
+from viewsplice.experiments.parts import read_values, seconds_of
 from viewsplice.experiments.truth import judge
 from viewsplice.io import write_json
 from viewsplice.metrics import linear_r2
+
+_FOLDER = Path("results/reproduce")
+
+
+def reproduced(experiment: str, name: str, seed: int) -> dict[str, Any] | None:
+    """Return all figures of a fit that a reproduction has made and judged; None if it has not."""
+    parts = {part.name: part for part in EXPERIMENTS_OF_PAPER[experiment].parts(Options(seeds=(seed,)))}
+    fit, judged = (_FOLDER / experiment / "parts" / parts[part].folder for part in (name, f"{name}, judged"))
+    if not (fit / MODEL).is_file() or not judged.is_dir():
+        return None
+    return {"seconds": seconds_of(fit), **read_values(judged), **_trust(load_fit(fit))}
 
 
 def lgn(seed: int, *, noise: float = 0.0, **settings: Any) -> dict[str, Any]:
     """Return all figures of one fit to LGN-V1, each simulation with its own seed."""
     data = lgn_v1(noise=noise, random_state=seed)
-    views, validation = data.training()
-    started = time.perf_counter()
-    model = SPLICE(random_state=seed, **settings).fit(views, validation=validation)
-    found = {"seconds": time.perf_counter() - started, "notes": model.notes_, **judge(model, data), **_trust(model)}
+    name = f"seed {seed}: {noise_name(noise, 6.0) if noise else FULL}"
+    found = None if settings else reproduced("lgn-v1", name, seed)
+    if found is None:
+        views, validation = data.training()
+        started = time.perf_counter()
+        model = SPLICE(random_state=seed, **settings).fit(views, validation=validation)
+        found = {"seconds": time.perf_counter() - started, **judge(model, data), **_trust(model)}
     if noise:
         found["supervised_r2"] = supervised(data.rows("train"), data.rows("test"))
     return found
@@ -56,6 +76,9 @@ def supervised(train: MultiViewData, test: MultiViewData) -> dict[str, float]:
 
 def mnist(seed: int) -> dict[str, Any]:
     """Return all figures of one fit to rotated MNIST, (30; 0, 2)."""
+    found = reproduced("rotated-mnist", f"seed {seed}: {FULL}", seed)
+    if found is not None:
+        return found
     data = load_mnist(random_state=seed)
     views, validation = data.training()
     started = time.perf_counter()
@@ -69,6 +92,7 @@ def _trust(model: SPLICE) -> dict[str, Any]:
         "disagreement": {space: found.disagreement for space, found in model.geometry_.items()},
         "attempts": model.history_[-1]["attempt"] + 1,
         "epochs": model.epochs_,
+        "notes": model.notes_,
     }
 
 
