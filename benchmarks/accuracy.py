@@ -1,7 +1,7 @@
 """What recipe "auto" finds where the truth is known: ``python -m benchmarks.accuracy NAME ... [--seeds 0,1,2]``.
 
-Fits never see test rows; the metrics do. Results are merged into one JSON file, one entry per data set and seed. Fits that
-a reproduction of the paper's experiments has made, with the same settings, are not made again.
+Fits never see test rows; the metrics do. Results are merged into one JSON file, one entry per data set and seed. Fits
+that a reproduction of the paper's experiments has made, with the same settings, are not made again.
 """
 
 from __future__ import annotations
