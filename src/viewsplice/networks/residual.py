@@ -107,7 +107,7 @@ class ResidualNetworks:
     n_frequencies, frequency_scale
         Random Fourier features in front of decoders (0: none), shared out among the latent spaces, and their SD.
     gated
-        Whether the blocks of encoders and decoders are gated; those of measurement networks never are.
+        Whether the blocks of decoders are gated: what a view makes of one latent depends on others.
     head
         Gates in front of a decoder's outputs (0: none). Without them whatever a decoder makes lies in a flat space of
         as many dimensions as it has units, and images do not.
@@ -135,9 +135,9 @@ class ResidualNetworks:
     def decoder(self, widths: Sequence[int], shape: Shape) -> nn.Module:
         """Return a network from latent spaces of these widths, side by side, to a view's features."""
         if self.n_frequencies == 0:
-            return nn.Sequential(nn.Identity(), *self._layers(sum(widths), math.prod(shape), self.head))
+            return nn.Sequential(nn.Identity(), *self._decoder_layers(sum(widths), math.prod(shape)))
         features = FourierFeatures(widths, self.n_frequencies, self.frequency_scale)
-        return nn.Sequential(features, *self._layers(features.n_outputs, math.prod(shape), self.head))
+        return nn.Sequential(features, *self._decoder_layers(features.n_outputs, math.prod(shape)))
 
     def measurer(self, width: int, shape: Shape) -> nn.Module:
         """Return a network from a private latent to the other view's features: half as wide, one block less.
@@ -145,14 +145,16 @@ class ResidualNetworks:
         It is trained more often than any other network and predicts what should not be there. It always looks at
         Fourier features: small networks would otherwise miss what varies fast in a latent of few dimensions.
         """
-        small = replace(self, width=max(2, self.width // 2), n_blocks=max(1, self.n_blocks - 1), gated=False)
+        small = replace(self, width=max(2, self.width // 2), n_blocks=max(1, self.n_blocks - 1))
         features = FourierFeatures([width], _MEASURER_FREQUENCIES, _MEASURER_SCALE)
         return nn.Sequential(features, *small._layers(features.n_outputs, math.prod(shape)))
 
-    def _layers(self, n_in: int, n_out: int, head: int = 0) -> list[nn.Module]:
-        block = GatedBlock if self.gated else ResidualBlock
-        blocks = [block(self.width) for _ in range(self.n_blocks)]
-        last = (
-            [GatedLayer(self.width, head, n_out)] if head else [nn.LayerNorm(self.width), nn.Linear(self.width, n_out)]
-        )
-        return [nn.Linear(n_in, self.width), *blocks, *last]
+    def _layers(self, n_in: int, n_out: int) -> list[nn.Module]:
+        blocks = [ResidualBlock(self.width) for _ in range(self.n_blocks)]
+        return [nn.Linear(n_in, self.width), *blocks, nn.LayerNorm(self.width), nn.Linear(self.width, n_out)]
+
+    def _decoder_layers(self, n_in: int, n_out: int) -> list[nn.Module]:
+        first, *blocks, norm, last = self._layers(n_in, n_out)
+        if self.gated:
+            blocks = [GatedBlock(self.width) for _ in blocks]
+        return [first, *blocks, *([GatedLayer(self.width, self.head, n_out)] if self.head else [norm, last])]
