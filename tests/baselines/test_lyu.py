@@ -80,7 +80,8 @@ def test_fresh_adversaries_find_what_is_there_and_nothing_else() -> None:
     assert fresh_correlation(s[:, None], together, config, seed=0) > 0.9
     assert fresh_correlation(1e-3 * s[:, None], 1e3 * together, config, seed=0) > 0.9
     assert fresh_correlation(s[:, None], noise[:, None], config, seed=0) < 0.12
-    assert fresh_correlation(s[:, None], torch.zeros(2000, 1), config, seed=0) == 0
+    constant = fresh_correlation(s[:, None], torch.zeros(2000, 1), config, seed=0)
+    assert constant == pytest.approx(0, abs=1e-9)  # the rounding of a matrix product differs from machine to machine
 
 
 # The objective by hand
