@@ -96,19 +96,19 @@ def outputs(model: Any, views: Any) -> dict[str, X]:
     return found
 
 
-def assert_same(found: dict[str, X], expected: dict[str, X], *, rtol: float = 0.0) -> None:
+def assert_same(found: dict[str, X], expected: dict[str, X], *, rtol: float = 0.0, rows: Any = ...) -> None:
+    """Compare what was made of some rows with those rows of all; ``rtol`` is a fraction of the largest value of all."""
     assert found.keys() == expected.keys()
     for name, x in expected.items():
         scale = rtol * float(np.abs(x).max(initial=0))
-        np.testing.assert_allclose(found[name], x, rtol=0, atol=scale, err_msg=name)
+        np.testing.assert_allclose(found[name], x[rows], rtol=0, atol=scale, err_msg=name)
 
 
 def test_rows_do_not_depend_on_their_order(fitted: Any, views: list[X]) -> None:
     order = np.random.default_rng(0).permutation(150)
-    expected = {name: x[order] for name, x in outputs(fitted, views).items()}
-    # Networks on whole tiles of rows: no bit changes. Linear maps leave the order of sums to the BLAS.
-    rtol = 1e-12 if isinstance(fitted, RRR | CCA) else 0.0
-    assert_same(outputs(fitted, [x[order] for x in views]), expected, rtol=rtol)
+    # On whole tiles of rows no bit changes on most processors; on some the order of sums depends on a row's place.
+    rtol = 1e-12 if isinstance(fitted, RRR | CCA) else 1e-6
+    assert_same(outputs(fitted, [x[order] for x in views]), outputs(fitted, views), rtol=rtol, rows=order)
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 149])
@@ -119,7 +119,7 @@ def test_rows_do_not_depend_on_their_company(fitted: Any, views: list[X], size: 
         rows = slice(start, start + size)
         found = outputs(fitted, [x[rows] for x in views])
         # Products of other sizes may be summed in another order.
-        assert_same(found, {name: x[rows] for name, x in expected.items()}, rtol=1e-6)
+        assert_same(found, expected, rtol=1e-6, rows=rows)
 
 
 def read_only_map(x: X, folder: Path) -> Any:
