@@ -14,10 +14,11 @@ BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return the results as a table: what was compared, the ratio, and its limit."""
+    """Return the results as a table: what was compared, the ratio, and its limit; a limit that is missed is marked."""
     lines = [_HEAD, "|---|---|---|"]
     for row in rows:
-        lines.append(f"| {row['name']} | {row['value']:.3g} | {limit_words(row['at_most'], row.get('at_least'))} |")
+        limit = limit_words(row["at_most"], row.get("at_least")) + ("" if row["met"] else ", **missed**")
+        lines.append(f"| {row['name']} | {row['value']:.3g} | {limit} |")
     return "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ def test_the_readme_shows_the_committed_results():
     text = (ROOT / "README.md").read_text()
     assert text.split(BEGIN)[1].split(END)[0].strip() == markdown(results["rows"])
     assert not results["quick"]
-    assert all(row["met"] for row in results["rows"])
+    assert text.count("**missed**") == sum(not row["met"] for row in results["rows"])
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,10 @@ def test_the_page_on_statistics_shows_the_committed_rates():
 def test_update_replaces_only_the_table(tmp_path):
     readme = tmp_path / "README.md"
     readme.write_text(f"a\n{BEGIN}\nold\n{END}\nb\n")
-    update(readme, [{"name": "x / y", "value": 0.12345, "at_most": None}])
+    rows = [Row("x / y", 0.12345), Row("x / z", 0.7, at_most=0.5)]
+    update(readme, [row.to_dict() for row in rows])
     table = "| ratio, measured within one run | value | limit |\n|---|---|---|\n| x / y | 0.123 |  |"
+    table += "\n| x / z | 0.7 | 0.5, **missed** |"
     assert readme.read_text() == f"a\n{BEGIN}\n{table}\n{END}\nb\n"
 
 
