@@ -33,8 +33,8 @@ SEEDS = (0, 1, 2)
 _N_FEATURES = 64 * 64 * 3
 _SIZES = {"n_train": 20_000, "n_validation": 5_000, "n_test": 5_000}
 _SIZES_QUICK = {"n_train": 400, "n_validation": 100, "n_test": 200}
-# The paper has 500 shared dimensions: characters need far fewer (a fit that is given none finds 5), and what is left of
-# 500 differs within a character. Without geometry a narrow space tears, so that Step 1 alone has more.
+# The paper has 500 shared dimensions: characters need far fewer (by the recipe's own rule, 5), and what is left of 500
+# differs within a character. Step 1 alone has no geometry to lay out a narrow space with, and gets more.
 _PARAMS: dict[str, Any] = {"n_shared": 6, "n_private": 2}
 _STEP1: dict[str, Any] = {"n_shared": 32, "n_private": 2, "geometry": None}
 _SPACES = {"A": "A->B", "B": "B->A"}
