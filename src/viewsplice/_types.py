@@ -70,7 +70,11 @@ class LossTerms:
 
 
 class Networks(Protocol):
-    """Makes the four kinds of networks of Figure 1b. All take and return flat rows: (n, features)."""
+    """Makes the four kinds of networks of Figure 1b. All take and return flat rows: (n, features).
+
+    Private encoders may differ from shared ones: where there is a method ``private_encoder``, with the arguments of
+    ``encoder``, it makes them.
+    """
 
     def encoder(self, shape: Shape, width: int) -> nn.Module:
         """Return a network from a view's features to ``width`` latents."""

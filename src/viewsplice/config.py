@@ -17,6 +17,7 @@ from viewsplice._types import DistanceEstimator
 
 LossScale = Literal["fraction", "mean"]
 Schedule = Literal["constant", "linear", "cosine"]
+Precision = Literal["auto", "float32", "bfloat16"]
 Steps = Literal["alternating", "joint"]
 C = TypeVar("C", "TrainConfig", "GeometryConfig")
 
@@ -45,12 +46,15 @@ class TrainConfig:
         Passes over the training rows of one stage.
     batch_size
         Rows per step; the tail is spread over the other batches, so none is smaller.
-    learning_rate, weight_decay, beta2
+    learning_rate, weight_decay, beta1, beta2
         Of AdamW, for the autoencoders and for the measurement networks. The fewer the steps, the shorter Adam's memory
-        of squared gradients must be: 1 / (1 - beta2) steps.
+        of gradients and of their squares must be: 1 / (1 - beta) steps.
     schedule, final_learning_rate, warmup
         Decay of the autoencoders' learning rate over a stage, the fraction it ends at, and the fraction of the stage
         in which it first rises.
+    precision
+        ``"float32"``; ``"bfloat16"``: products of matrices in training are of rounded numbers; ``"auto"``: the latter
+        where the processor has instructions for it and batches are large enough to profit.
     steps
         ``"alternating"``: every batch takes a reconstruction step and then a disentangling step, as in the paper.
         ``"joint"``: one step on the sum of both, which encodes it once instead of twice.
@@ -90,10 +94,12 @@ class TrainConfig:
     batch_size: int = RECIPE
     learning_rate: float = RECIPE
     weight_decay: float = RECIPE
+    beta1: float = RECIPE
     beta2: float = RECIPE
     schedule: Schedule = RECIPE
     final_learning_rate: float = RECIPE
     warmup: float = RECIPE
+    precision: Precision = RECIPE
     steps: Steps = RECIPE
     input_noise: float = RECIPE
     n_msr: int = RECIPE
@@ -123,6 +129,7 @@ class TrainConfig:
             check_number(name, getattr(self, name), low=0, integer=True)
         check_number("learning_rate", self.learning_rate, low=0, open_low=True)
         check_number("weight_decay", self.weight_decay, low=0)
+        check_number("beta1", self.beta1, low=0, high=0.9999)
         check_number("beta2", self.beta2, low=0, high=0.9999)
         check_number("final_learning_rate", self.final_learning_rate, low=0, high=1)
         check_number("input_noise", self.input_noise, low=0)
@@ -131,6 +138,7 @@ class TrainConfig:
         check_number("disentangle_after", self.disentangle_after, low=0, high=1)
         check_number("restart_every", self.restart_every, low=0, high=1)
         check_choice("steps", self.steps, ("alternating", "joint"))
+        check_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
         check_choice("schedule", self.schedule, ("constant", "linear", "cosine"))
         check_choice("loss_scale", self.loss_scale, ("fraction", "mean"))
         check_choice("keep_best", self.keep_best, (True, False))
@@ -145,10 +153,12 @@ class TrainConfig:
         return cls(
             **_TRAINING_SETS[experiment],
             weight_decay=1e-3,
+            beta1=0.9,
             beta2=0.999,
             schedule="linear",
             final_learning_rate=0.01,
             warmup=0.0,
+            precision="float32",
             steps="alternating",
             input_noise=0.0,
             n_msr=5,

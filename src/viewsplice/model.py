@@ -18,7 +18,8 @@ _TINY_VARIANCE = 1e-12
 class SpliceNet(nn.Module):
     """Private encoders F_A, shared encoders F_{A->B}, crossed decoders G_A and measurement networks M_{A->B}.
 
-    A space of width 0 has no encoder, takes part in no list of spaces, and appears as a tensor of width 0.
+    A space of width 0 has no encoder, takes part in no list of spaces, and appears as a tensor of width 0. Where
+    networks are trained on rounded numbers, what they return is float32 all the same.
 
     Parameters
     ----------
@@ -69,7 +70,9 @@ class SpliceNet(nn.Module):
             return make(name)
 
     def _private_encoder(self, view: str) -> nn.Module:
-        return self._networks.encoder(self.shapes[view], self.n_private[view])
+        make = getattr(self._networks, "private_encoder", self._networks.encoder)
+        network: nn.Module = make(self.shapes[view], self.n_private[view])
+        return network
 
     def _shared_encoder(self, space: str) -> nn.Module:
         return self._networks.encoder(self.shapes[endpoints(space)[0]], self.n_shared[space])
@@ -102,14 +105,14 @@ class SpliceNet(nn.Module):
 
     def encode_private(self, views: TensorViews) -> dict[str, Tensor]:
         """Return z_A = F_A(x_A) of every given view that has a private space."""
-        return {name: self.private_encoders[name](views[name]) for name in self.private_spaces if name in views}
+        return {name: _full(self.private_encoders[name](views[name])) for name in self.private_spaces if name in views}
 
     def encode(self, views: TensorViews) -> Latents[Tensor]:
         """Return the latents that the given views determine, width-0 spaces included (Eq. 1)."""
         present = [name for name in self.view_names if name in views]
         private = self.encode_private(views)
         shared = {
-            name: self.shared_encoders[name](views[endpoints(name)[0]])
+            name: _full(self.shared_encoders[name](views[endpoints(name)[0]]))
             for name in self.shared_spaces
             if endpoints(name)[0] in views
         }
@@ -124,8 +127,7 @@ class SpliceNet(nn.Module):
     def decode_view(self, view: str, latents: Latents[Tensor]) -> Tensor:
         """Return x_hat_A = G_A(s_{B->A}, z_A): the private latent and all incoming arrows, in view order (Eq. 2)."""
         incoming = [latents.shared[name] for name in self.incoming(view)]
-        x_hat: Tensor = self.decoders[view](torch.cat([*incoming, latents.private[view]], dim=1))
-        return x_hat
+        return _full(self.decoders[view](torch.cat([*incoming, latents.private[view]], dim=1)))
 
     def decode(self, latents: Latents[Tensor]) -> dict[str, Tensor]:
         """Return all views, rebuilt."""
@@ -134,7 +136,7 @@ class SpliceNet(nn.Module):
     def measure(self, private: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return M_{A->B}(z_A) for every measurement network: predictions of each view from other private latents."""
         seen = self.measured(private)
-        return {name: network(seen[endpoints(name)[0]]) for name, network in self.measurers.items()}
+        return {name: _full(network(seen[endpoints(name)[0]])) for name, network in self.measurers.items()}
 
     def measured(self, private: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return private latents as measurement networks see them; the rows given together set center and scale."""
@@ -175,6 +177,10 @@ class SpliceNet(nn.Module):
     def measurement_parameters(self) -> list[nn.Parameter]:
         """Return theta_pred: the measurement networks."""
         return list(self.measurers.parameters())
+
+
+def _full(x: Tensor) -> Tensor:
+    return x.float() if x.dtype == torch.bfloat16 else x
 
 
 def _unit_variance(z: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from viewsplice.model import SpliceNet
 from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
 from viewsplice.networks.conv import _Upsampling
 from viewsplice.networks.mlp import CenteredSoftplus
@@ -165,17 +166,24 @@ def test_a_gate_by_hand():
     assert torch.allclose(block(torch.tensor([[5.0, 1.0]])), expected, atol=1e-4)
 
 
-def test_only_decoders_have_gates_and_they_cost_no_weights():
+def test_gates_cost_no_weights_and_private_encoders_have_none():
     def count(network):
         return sum(parameter.numel() for parameter in network.parameters())
 
     with torch.random.fork_rng():
         plain, gated = ResidualNetworks(256, 2), ResidualNetworks(256, 2, gated=True)
-        decoder = gated.decoder([2], (10,))
-        assert count(decoder) == pytest.approx(count(plain.decoder([2], (10,))), rel=0.04)
-        assert sum(isinstance(layer, GatedBlock) for layer in decoder) == 2
-        assert widths(gated.encoder((10,), 2)) == widths(plain.encoder((10,), 2))
+        for make in (lambda nets: nets.decoder([2], (10,)), lambda nets: nets.encoder((10,), 2)):
+            assert count(make(gated)) == pytest.approx(count(make(plain)), rel=0.04)
+            assert sum(isinstance(layer, GatedBlock) for layer in make(gated)) == 2
+        assert widths(gated.private_encoder((10,), 2)) == widths(plain.encoder((10,), 2))
         assert widths(gated.measurer(2, (10,))) == widths(plain.measurer(2, (10,)))
+
+
+def test_private_encoders_are_their_own_where_networks_say_so():
+    widths = {"A": 1, "B": 1}, {"A->B": 2, "B->A": 2}
+    model = SpliceNet({"A": (6,), "B": (5,)}, *widths, ResidualNetworks(8, 1, gated=True), seed=0)
+    assert not any(isinstance(layer, GatedBlock) for layer in model.private_encoders.modules())
+    assert sum(isinstance(layer, GatedBlock) for layer in model.shared_encoders.modules()) == 2
 
 
 def test_with_a_head_decoders_fill_more_dimensions_than_they_have_units():

@@ -92,7 +92,8 @@ class FourierFeatures(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         """Return (n, width + 2 n_frequencies)."""
-        phase = z @ self.frequencies  # (n, n_frequencies)
+        with torch.autocast(z.device.type, enabled=False):  # a phase is to be known to much less than a turn
+            phase = z @ self.frequencies  # (n, n_frequencies)
         return torch.cat([z, phase.sin(), phase.cos()], dim=1)
 
 
@@ -107,7 +108,7 @@ class ResidualNetworks:
     n_frequencies, frequency_scale
         Random Fourier features in front of decoders (0: none), shared out among the latent spaces, and their SD.
     gated
-        Whether the blocks of decoders are gated: what a view makes of one latent depends on others.
+        Whether blocks are gated, in shared encoders and in decoders: what a view makes of one latent depends on others.
     head
         Gates in front of a decoder's outputs (0: none). Without them whatever a decoder makes lies in a flat space of
         as many dimensions as it has units, and images do not.
@@ -130,14 +131,21 @@ class ResidualNetworks:
 
     def encoder(self, shape: Shape, width: int) -> nn.Module:
         """Return a network from a view's features to ``width`` latents."""
-        return nn.Sequential(*self._layers(math.prod(shape), width))
+        return nn.Sequential(*self._trunk(math.prod(shape), gated=self.gated), *self._last(width))
+
+    def private_encoder(self, shape: Shape, width: int) -> nn.Module:
+        """Return an encoder without gates: what is private to a view is to be read off in the simplest way."""
+        return nn.Sequential(*self._trunk(math.prod(shape), gated=False), *self._last(width))
 
     def decoder(self, widths: Sequence[int], shape: Shape) -> nn.Module:
         """Return a network from latent spaces of these widths, side by side, to a view's features."""
-        if self.n_frequencies == 0:
-            return nn.Sequential(nn.Identity(), *self._decoder_layers(sum(widths), math.prod(shape)))
-        features = FourierFeatures(widths, self.n_frequencies, self.frequency_scale)
-        return nn.Sequential(features, *self._decoder_layers(features.n_outputs, math.prod(shape)))
+        n_in, n_out = sum(widths), math.prod(shape)
+        first: nn.Module = nn.Identity()
+        if self.n_frequencies:
+            first = features = FourierFeatures(widths, self.n_frequencies, self.frequency_scale)
+            n_in = features.n_outputs
+        last = [GatedLayer(self.width, self.head, n_out)] if self.head else self._last(n_out)
+        return nn.Sequential(first, *self._trunk(n_in, gated=self.gated), *last)
 
     def measurer(self, width: int, shape: Shape) -> nn.Module:
         """Return a network from a private latent to the other view's features: half as wide, one block less.
@@ -147,14 +155,11 @@ class ResidualNetworks:
         """
         small = replace(self, width=max(2, self.width // 2), n_blocks=max(1, self.n_blocks - 1))
         features = FourierFeatures([width], _MEASURER_FREQUENCIES, _MEASURER_SCALE)
-        return nn.Sequential(features, *small._layers(features.n_outputs, math.prod(shape)))
+        return nn.Sequential(features, *small._trunk(features.n_outputs, gated=False), *small._last(math.prod(shape)))
 
-    def _layers(self, n_in: int, n_out: int) -> list[nn.Module]:
-        blocks = [ResidualBlock(self.width) for _ in range(self.n_blocks)]
-        return [nn.Linear(n_in, self.width), *blocks, nn.LayerNorm(self.width), nn.Linear(self.width, n_out)]
+    def _trunk(self, n_in: int, *, gated: bool) -> list[nn.Module]:
+        block = GatedBlock if gated else ResidualBlock
+        return [nn.Linear(n_in, self.width), *(block(self.width) for _ in range(self.n_blocks))]
 
-    def _decoder_layers(self, n_in: int, n_out: int) -> list[nn.Module]:
-        first, *blocks, norm, last = self._layers(n_in, n_out)
-        if self.gated:
-            blocks = [GatedBlock(self.width) for _ in blocks]
-        return [first, *blocks, *([GatedLayer(self.width, self.head, n_out)] if self.head else [norm, last])]
+    def _last(self, n_out: int) -> list[nn.Module]:
+        return [nn.LayerNorm(self.width), nn.Linear(self.width, n_out)]

@@ -11,8 +11,9 @@ from viewsplice.networks import ConvNetworks, MLPNetworks, ResidualNetworks
 from viewsplice.recipes.problem import Choice, Settings
 
 _MAKERS = ("encoder", "decoder", "measurer")
-# Seventeen epochs of 12,000 rows settle a stage; the more rows, the fewer passes over them.
-_EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS = 17, 12_000, 14, 40
+# Seventeen epochs of 12,000 rows settle a stage; the more rows, the fewer passes over them. A scout is done after about
+# as many steps whatever the rows, while the compact networks gain from every pass.
+_EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS, _FEWEST_SCOUT_EPOCHS = 17, 12_000, 15, 40, 8
 _WIDTH = 256
 # Large images hold more than neurons do: wider networks, decoders that can fill more dimensions than they have units,
 # and more passes.
@@ -20,7 +21,11 @@ _WIDE_FEATURES, _WIDE_WIDTH, _WIDE_HEAD, _WIDE_PASSES = 2_048, 512, 1_024, 2
 # The more steps, the lower the rate and the longer Adam's memory may be: it is always this part of the stage.
 _RATE, _STEPS, _LOWEST_RATE = 4e-3, 800, 1e-3
 _MEMORY, _SHORTEST_MEMORY, _LONGEST_MEMORY = 1 / 40, 0.9, 0.999
+# Enough steps per epoch count for few rows, and large products for many.
 _BATCHES_PER_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 20, 32, 256
+_MANY_ROWS, _LARGEST_BATCH_OF_MANY = 36_000, 512
+# Landmarks of one batch: each must be encoded, and few make a noisy geometry.
+_ROWS_PER_BATCH_LANDMARK = 4
 # Landmarks place a point by as many distances: ten per dimension, and enough for the widths that are looked for.
 _N_LANDMARKS, _MOST_LANDMARKS, _LANDMARKS_PER_WIDTH, _ROWS_PER_LANDMARK = 160, 300, 10, 20
 _MAX_POINTS = 6_000
@@ -78,10 +83,13 @@ def auto_training(
     n_rows: int, widths: Mapping[str, int | None], networks: Networks, n_features: int = 0
 ) -> TrainConfig:
     """Return the training settings of recipe ``"auto"`` for so many rows, and features of the widest view."""
+    passes = _WIDE_PASSES if n_features > _WIDE_FEATURES else 1
     epochs = min(max(round(_EPOCHS * (_ROWS / n_rows) ** 0.25), _FEWEST_EPOCHS), _MOST_EPOCHS)
-    epochs *= _WIDE_PASSES if n_features > _WIDE_FEATURES else 1
+    scout_epochs = passes * min(max(round(_EPOCHS * (_ROWS / n_rows) ** 0.5), _FEWEST_SCOUT_EPOCHS), epochs)
+    epochs *= passes
     batch = 2 ** round(math.log2(max(1, n_rows / _BATCHES_PER_EPOCH)))
-    batch_size = min(max(batch, _SMALLEST_BATCH), _LARGEST_BATCH, max(1, n_rows // 2))
+    largest = _LARGEST_BATCH_OF_MANY if n_rows > _MANY_ROWS else _LARGEST_BATCH
+    batch_size = min(max(batch, _SMALLEST_BATCH), largest, max(1, n_rows // 2))
     n_steps = epochs * max(1, n_rows // batch_size)
     shared = [width or 0 for name, width in widths.items() if "->" in name]
     private = [width or 0 for name, width in widths.items() if "->" not in name]
@@ -89,16 +97,18 @@ def auto_training(
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=min(max(_RATE * math.sqrt(_STEPS / n_steps), _LOWEST_RATE), _RATE),
-        weight_decay=1e-2,
+        weight_decay=0.2,
+        beta1=0.5,
         beta2=min(max(1 - 1 / (_MEMORY * n_steps), _SHORTEST_MEMORY), _LONGEST_MEMORY),
         schedule="cosine",
         final_learning_rate=0.01,
         warmup=0.05,
+        precision="auto",
         steps="joint",
         input_noise=0.3,
         n_msr=2,
         measured_rows=8_192,
-        batch_landmarks=32,
+        batch_landmarks=max(1, batch_size // _ROWS_PER_BATCH_LANDMARK),
         disentangle_after=0.15,
         restart_every=0.0,
         restart_passes=8,
@@ -109,10 +119,10 @@ def auto_training(
         keep_best=True,
         max_restarts=2,
         retained_variance=1.0 if isinstance(networks, ConvNetworks) else 0.995,
-        scout_epochs=epochs,
+        scout_epochs=scout_epochs,
         scout_shared=max(_SCOUT_SHARED, *shared, 1),
         scout_private=max(_SCOUT_PRIVATE, *(2 * width for width in private), 1),
-        regression_epochs=round(epochs / 2),
+        regression_epochs=round(scout_epochs / 2),
     )
 
 
@@ -122,7 +132,7 @@ def auto_geometry(n_rows: int, widths: Mapping[str, int | None]) -> GeometryConf
     wanted = min(max(_N_LANDMARKS, _LANDMARKS_PER_WIDTH * widest), _MOST_LANDMARKS)
     n_landmarks = max(2, min(max(min(wanted, n_rows // _ROWS_PER_LANDMARK), 2 * widest, 50), n_rows // 4))
     return GeometryConfig(
-        lambda_geo=1.0,
+        lambda_geo=2.0,
         n_neighbors=max(1, min(_N_NEIGHBORS, n_rows // 4)),
         grow_by=1,
         smoothing=min(_SMOOTHING, n_rows // _ROWS_PER_SMOOTHED),

@@ -17,12 +17,11 @@ from viewsplice.geometry.targets import GeometryTargets
 from viewsplice.model import SpliceNet
 from viewsplice.training.checkpoints import load_optimizer, optimizer_tensors, tensors_of
 from viewsplice.training.objectives import LandmarkBatch, Units, autoencoding, disentangling, measurement
+from viewsplice.training.precision import mixed_precision
 from viewsplice.views import endpoints
 
 # A warm-up starts a little above zero, so that its first step is one.
 _FIRST_STEP = 1e-3
-# Adam's memory of gradients, as everywhere.
-_BETA1 = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +79,7 @@ class AlternatingEpoch:
         self.generator = torch_generator(seed, "batches", self.stage)
         self.first_disentangling = 0 if targets else math.floor(config.disentangle_after * config.epochs)
         self.restart_interval = max(1, round(config.restart_every * config.epochs)) if config.restart_every else 0
+        self.precision = mixed_precision(config, data.train.device)
         self.autoencoder_optimizer = adamw(model.autoencoder_parameters(), config)
         self.measurement_optimizer: torch.optim.Optimizer | None = None
 
@@ -126,7 +126,7 @@ class AlternatingEpoch:
             self.model.reset_measurers(f"{self.stage}/{epoch}")
             optimizer = adamw(self.model.measurement_parameters(), self.config)
         self.measurement_optimizer = optimizer
-        train_measurers(self.model, self.data, optimizer, self._measured_batches, n_passes, means)
+        train_measurers(self.model, self.data, optimizer, self._measured_batches, n_passes, means, self.precision)
 
     def _measured_batches(self) -> Sequence[Tensor]:
         """Return the batches of one measurement pass: over all rows, or over as many as the settings say."""
@@ -140,14 +140,16 @@ class AlternatingEpoch:
             rows = torch.cat([rows, self.targets.landmarks[chosen]])
             landmarks = LandmarkBatch(len(chosen), self.targets.of(positions, chosen), self.targets.lambda_geo)
         batch = take(self.data.views, rows)
-        terms = autoencoding(
-            self.model,
-            batch,
-            self.data.units,
-            landmarks,
-            lambda_dis=self.lambda_dis if with_disentangling else 0.0,
-            seen=self._noisy(batch),
-        )
+        seen = self._noisy(batch)
+        with self.precision:
+            terms = autoencoding(
+                self.model,
+                batch,
+                self.data.units,
+                landmarks,
+                lambda_dis=self.lambda_dis if with_disentangling else 0.0,
+                seen=seen,
+            )
         step(self.autoencoder_optimizer, terms, self.model.autoencoder_parameters())
         means.add(terms.parts)
 
@@ -176,8 +178,10 @@ class AlternatingEpoch:
         shared encoders have no gradient here, so that they get neither a step nor weight decay.
         """
         sources = {name: self.data.views[name] for name in self.model.private_spaces}
-        private = self.model.encode_private(take(sources, self.data.train[positions]))
-        terms = disentangling(self.model, private, self.data.units, self.lambda_dis)
+        batch = take(sources, self.data.train[positions])
+        with self.precision:
+            private = self.model.encode_private(batch)
+            terms = disentangling(self.model, private, self.data.units, self.lambda_dis)
         step(self.autoencoder_optimizer, terms, self.model.private_parameters())
         means.add(terms.parts)
 
@@ -189,6 +193,7 @@ def train_measurers(
     batches: Callable[[], Sequence[Tensor]],
     n_passes: int,
     means: RunningMeans,
+    precision: torch.autocast,
 ) -> None:
     """Train the measurement networks for some passes; ``means`` gets the terms of the last one.
 
@@ -204,7 +209,8 @@ def train_measurers(
         for positions in one:
             place = places[start : start + len(positions)]
             start += len(positions)
-            terms = measurement(model, take(private, place), take(targets, data.train[positions]), data.units)
+            with precision:
+                terms = measurement(model, take(private, place), take(targets, data.train[positions]), data.units)
             step(optimizer, terms, parameters)
             if number == n_passes:
                 means.add(terms.parts)
@@ -253,11 +259,11 @@ def step(optimizer: torch.optim.Optimizer, terms: LossTerms, parameters: list[nn
 
 
 def adamw(parameters: list[nn.Parameter], config: TrainConfig) -> torch.optim.AdamW:
-    """Return AdamW with the configured rate, decay and memory, fused where the device has it."""
+    """Return AdamW with the configured rate, decay and memories, fused where the device has it."""
     return torch.optim.AdamW(
         parameters,
         config.learning_rate,
-        betas=(_BETA1, config.beta2),
+        betas=(config.beta1, config.beta2),
         weight_decay=config.weight_decay,
         fused=parameters[0].device.type in ("cpu", "cuda"),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from viewsplice.training.alternating import RunningMeans, TrainingData, adamw, s
 from viewsplice.training.evaluation import evaluate
 from viewsplice.training.loop import snapshot
 from viewsplice.training.objectives import Units
+from viewsplice.training.precision import mixed_precision
 
 # Networks that lag behind make leakage look small; few rows must not mean few steps.
 _LEAST_STEPS = 500
@@ -52,10 +54,13 @@ def _train(model: SpliceNet, views: TensorViews, units: Units, rows: Tensor, con
     n_passes = max(config.restart_passes, math.ceil(_LEAST_STEPS / (len(trained) // batch_size)))
     optimizer = adamw(model.measurement_parameters(), config)
     best, kept = math.inf, snapshot(model)
+    precision = mixed_precision(config, data.train.device)
+
+    def batches() -> Sequence[Tensor]:
+        return shuffled_batches(data.train, batch_size, generator)
+
     for _ in range(n_passes):
-        train_measurers(
-            model, data, optimizer, lambda: shuffled_batches(data.train, batch_size, generator), 1, RunningMeans()
-        )
+        train_measurers(model, data, optimizer, batches, 1, RunningMeans(), precision)
         terms = evaluate(model, views, judged, units)
         error = sum(value for name, value in terms.items() if name.startswith("pred/"))
         if error < best:

@@ -22,6 +22,7 @@ from viewsplice.training.alternating import (
 )
 from viewsplice.training.checkpoints import load_optimizer, optimizer_tensors, tensors_of
 from viewsplice.training.objectives import reconstruction, regression
+from viewsplice.training.precision import mixed_precision
 from viewsplice.views import is_arrow
 
 
@@ -55,6 +56,7 @@ class RegressionEpoch:
         self.config = config
         self.coordinates = coordinates
         self.generator = torch_generator(seed, "batches", "regression")
+        self.precision = mixed_precision(config, data.train.device)
         self.parameters = model.autoencoder_parameters()
         self.optimizer = adamw(self.parameters, config)
 
@@ -65,8 +67,9 @@ class RegressionEpoch:
         for i, positions in enumerate(batches):
             set_learning_rate(self.optimizer, self.config, epoch + i / len(batches))
             batch, targets = take(self.data.views, self.data.train[positions]), take(self.coordinates, positions)
-            encoders = regression(self.model.encode(batch), targets)
-            decoders = reconstruction(self.model, self._latents(targets), batch, self.data.units)
+            with self.precision:
+                encoders = regression(self.model.encode(batch), targets)
+                decoders = reconstruction(self.model, self._latents(targets), batch, self.data.units)
             terms = LossTerms(encoders.total + decoders.total, {**encoders.parts, **decoders.parts})
             step(self.optimizer, terms, self.parameters)
             means.add(terms.parts)
