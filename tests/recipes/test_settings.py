@@ -16,30 +16,32 @@ def settings(n_rows=1000, widths=OPEN, networks=None, training=None, geometry="d
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "epochs"),
-    # 17 (12000 / n)^(1/4), between 14 and 40.
-    [(20, 40), (750, 34), (12_000, 17), (18_900, 15), (60_000, 14), (10_000_000, 14)],
+    ("n_rows", "epochs", "scout"),
+    # 17 (12000 / n)^(1/4), between 15 and 40; of the scout 17 (12000 / n)^(1/2), between 8 and as many.
+    [(20, 40, 40), (750, 34, 34), (12_000, 17, 17), (15_120, 16, 15), (30_000, 15, 11), (10_000_000, 15, 8)],
 )
-def test_epochs_by_rows(n_rows, epochs):
+def test_epochs_by_rows(n_rows, epochs, scout):
     found = settings(n_rows).training
-    assert (found.epochs, found.scout_epochs) == (epochs, epochs)
+    assert (found.epochs, found.scout_epochs) == (epochs, scout)
     assert found.patience == max(3, epochs // 4)
-    assert found.regression_epochs == round(epochs / 2)
+    assert found.regression_epochs == round(scout / 2)
 
 
 @pytest.mark.parametrize(
     ("n_rows", "batch_size"),
-    # A twentieth of the rows, as a power of two between 32 and 256, and at most half of the rows.
-    [(4, 2), (20, 10), (63, 31), (100, 32), (1000, 64), (2500, 128), (5000, 256), (10_240, 256), (1_000_000, 256)],
+    # A twentieth of the rows, as a power of two between 32 and 256 (512 of many rows), and at most half of the rows.
+    [(4, 2), (20, 10), (63, 31), (100, 32), (1000, 64), (2500, 128), (5000, 256), (36_000, 256), (1_000_000, 512)],
 )
 def test_batches_by_rows(n_rows, batch_size):
-    assert settings(n_rows).training.batch_size == batch_size
+    found = settings(n_rows).training
+    assert found.batch_size == batch_size
+    assert found.batch_landmarks == max(1, batch_size // 4)
 
 
 @pytest.mark.parametrize(
     ("n_rows", "rate", "beta2"),
-    # 480, 1170 and 2574 steps: 0.004 sqrt(800 / steps) and 1 - 40 / steps, within their bounds.
-    [(400, 0.004, 0.916667), (20_000, 0.00330759, 0.965812), (60_000, 0.00197666, 0.98779), (10_000_000, 0.001, 0.999)],
+    # 480, 1170 and 1755 steps: 0.004 sqrt(800 / steps) and 1 - 40 / steps, within their bounds.
+    [(400, 0.004, 0.916667), (20_000, 0.00330759, 0.965812), (60_000, 0.00270064, 0.977208), (10_000_000, 0.001, 0.999)],
 )
 def test_rate_and_memory_by_steps(n_rows, rate, beta2):
     found = settings(n_rows).training

@@ -152,7 +152,8 @@ def explain_settings(settings: Settings, n_rows: int) -> dict[str, Choice]:
     choices = {
         "batch_size": Choice(
             training.batch_size,
-            f"{n_rows:,} rows / {_BATCHES_PER_EPOCH}, between {_SMALLEST_BATCH} and {_LARGEST_BATCH}",
+            f"{n_rows:,} rows / {_BATCHES_PER_EPOCH}, between {_SMALLEST_BATCH} and {_LARGEST_BATCH} "
+            f"({_LARGEST_BATCH_OF_MANY} if there are more than {_MANY_ROWS:,})",
         ),
         "learning_rate": Choice(training.learning_rate, "falls with the root of the steps; warm-up, cosine decay"),
         "epochs": Choice(
