@@ -10,9 +10,10 @@ import types
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from viewsplice import MLPNetworks, TrainConfig
+from viewsplice import SPLICE, GeometryConfig, MLPNetworks, TrainConfig
 from viewsplice.cli import main
 from viewsplice.page import belief, leaks, look, summary
 
@@ -67,6 +68,23 @@ def run_commands(code: str) -> None:
         assert program == "viewsplice"
         small = ["--settings", "small.json"] if command == "fit" else []
         assert main([command, *arguments, *small, "--quiet"]) == 0, line
+
+
+def test_the_networks_and_the_distance_of_the_architecture_page_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("architecture")
+    monkeypatch.setitem(sys.modules, "architecture", module)
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    for code in re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        exec(compile(code, "architecture.md", "exec"), module.__dict__)
+    generator = np.random.default_rng(0)
+    x, y = generator.normal(size=(2, 60, 5))
+    settings = {
+        "networks": module.__dict__["LinearNetworks"](),
+        "training": TrainConfig(**ESTIMATOR["training"]),
+        "geometry": GeometryConfig(distance=module.__dict__["straight"], n_landmarks=10),
+    }
+    model = SPLICE(2, 1, recipe="paper", random_state=0, **settings).fit(x, y, validation=0)
+    assert [row["stage"] for row in model.history_] == ["disentangle"] * 2 + ["geometry"] * 2
 
 
 def test_every_page_is_in_the_contents() -> None:

@@ -50,7 +50,7 @@ def make(seed=0):
     units = {name: float(x.var(dim=0).sum()) for name, x in views.items()}
     networks = ResidualNetworks(32, 1, n_frequencies=8, gated=True)
     widths = {"A": 2, "B": 2}, {"A->B": 2, "B->A": 2}
-    model = SpliceNet({name: (20,) for name in "AB"}, *widths, networks, seed=0, scale_free=True)
+    model = SpliceNet(dict.fromkeys("AB", (20,)), *widths, networks, seed=0, scale_free=True)
     return model, TrainingData(views, torch.arange(2048), torch.arange(0), units)
 
 
