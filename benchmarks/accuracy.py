@@ -27,7 +27,7 @@ from viewsplice.experiments.fits import MODEL, load_fit
 from viewsplice.experiments.lgn_v1 import noise_name
 from viewsplice.experiments.parts import read_values, seconds_of
 from viewsplice.experiments.truth import judge
-from viewsplice.io import write_json
+from viewsplice.io import json_text, write_json
 from viewsplice.metrics import linear_r2
 
 _FOLDER = Path("results/reproduce")
@@ -119,7 +119,7 @@ def main() -> int:
             results.setdefault(name, {})[str(seed)] = result
             options.out.parent.mkdir(parents=True, exist_ok=True)
             write_json(options.out, results)
-            sys.stdout.write(f"{name}, seed {seed}: {json.dumps(result)}\n")
+            sys.stdout.write(f"{name}, seed {seed}: {json_text(result)}\n")
             sys.stdout.flush()
     return 0
 

@@ -53,8 +53,7 @@ class TrainConfig:
         Decay of the autoencoders' learning rate over a stage, the fraction it ends at, and the fraction of the stage
         in which it first rises.
     precision
-        ``"float32"``; ``"bfloat16"``: products of matrices in training are of rounded numbers; ``"auto"``: the latter
-        where the processor has instructions for it and batches are large enough to profit.
+        Of products of matrices in training; ``"auto"``: bfloat16 where batches are large and the processor has it.
     steps
         ``"alternating"``: every batch takes a reconstruction step and then a disentangling step, as in the paper.
         ``"joint"``: one step on the sum of both, which encodes it once instead of twice.
@@ -129,14 +128,10 @@ class TrainConfig:
             check_number(name, getattr(self, name), low=0, integer=True)
         check_number("learning_rate", self.learning_rate, low=0, open_low=True)
         check_number("weight_decay", self.weight_decay, low=0)
-        check_number("beta1", self.beta1, low=0, high=0.9999)
-        check_number("beta2", self.beta2, low=0, high=0.9999)
-        check_number("final_learning_rate", self.final_learning_rate, low=0, high=1)
         check_number("input_noise", self.input_noise, low=0)
-        check_number("warmup", self.warmup, low=0, high=1)
         check_number("retained_variance", self.retained_variance, low=0, high=1, open_low=True)
-        check_number("disentangle_after", self.disentangle_after, low=0, high=1)
-        check_number("restart_every", self.restart_every, low=0, high=1)
+        for name in ("beta1", "beta2", "final_learning_rate", "warmup", "disentangle_after", "restart_every"):
+            check_number(name, getattr(self, name), low=0, high=0.9999 if name.startswith("beta") else 1)
         check_choice("steps", self.steps, ("alternating", "joint"))
         check_choice("precision", self.precision, ("auto", "float32", "bfloat16"))
         check_choice("schedule", self.schedule, ("constant", "linear", "cosine"))
