@@ -35,7 +35,7 @@ def test_epochs_by_rows(n_rows, epochs, scout):
 def test_batches_by_rows(n_rows, batch_size):
     found = settings(n_rows).training
     assert found.batch_size == batch_size
-    assert found.batch_landmarks == max(1, batch_size // 4)
+    assert found.batch_landmarks == max(32, batch_size // 4)
 
 
 @pytest.mark.parametrize(

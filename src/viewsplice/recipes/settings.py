@@ -25,7 +25,7 @@ _MEMORY, _SHORTEST_MEMORY, _LONGEST_MEMORY = 1 / 40, 0.9, 0.999
 _BATCHES_PER_EPOCH, _SMALLEST_BATCH, _LARGEST_BATCH = 20, 32, 256
 _MANY_ROWS, _LARGEST_BATCH_OF_MANY = 36_000, 512
 # Landmarks of one batch: each must be encoded, and few make a noisy geometry.
-_ROWS_PER_BATCH_LANDMARK = 4
+_ROWS_PER_BATCH_LANDMARK, _FEWEST_BATCH_LANDMARKS = 4, 32
 # Landmarks place a point by as many distances: ten per dimension, and enough for the widths that are looked for.
 _N_LANDMARKS, _MOST_LANDMARKS, _LANDMARKS_PER_WIDTH, _ROWS_PER_LANDMARK = 160, 300, 10, 20
 _MAX_POINTS = 6_000
@@ -108,7 +108,7 @@ def auto_training(
         input_noise=0.3,
         n_msr=2,
         measured_rows=8_192,
-        batch_landmarks=max(1, batch_size // _ROWS_PER_BATCH_LANDMARK),
+        batch_landmarks=max(_FEWEST_BATCH_LANDMARKS, batch_size // _ROWS_PER_BATCH_LANDMARK),
         disentangle_after=0.15,
         restart_every=0.0,
         restart_passes=8,
