@@ -21,6 +21,8 @@ _DEEPEST = 16
 _TYPES = {"float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "int64": "I64", "bool": "BOOL"}
 # Rows and coordinates that are computed with; the arrays of a geometry are only shown.
 _FINITE = ("networks/", "mean/", "axes/", "reference/", "anchor/")
+# Settings that the first files do not name, as they were then.
+_SINCE = {"beta1": 0.9, "precision": "float32"}
 _ROWS = ("split/train", "split/validation", "/anchors", "/landmarks")
 
 
@@ -100,6 +102,12 @@ def check_view(name: str, view: Any, stored: Mapping[str, Stored]) -> Shape:
     if view.get("dtype") not in ("float32", "float64"):
         raise DamagedModelError(f"view {name!r} has another dtype than float32 or float64")
     return tuple(shape) if axes is None else axes.shape[1:]
+
+
+def completed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return saved settings, complete where the first files are silent."""
+    training = settings.get("training")
+    return {**settings, "training": {**_SINCE, **training} if isinstance(training, Mapping) else training}
 
 
 def check_settings(settings: Settings, n_tensors: int) -> None:

@@ -31,6 +31,7 @@ from viewsplice._saved import (
     check_values,
     check_view,
     check_widths,
+    completed,
     stored_tensors,
 )
 from viewsplice._types import Array, DistanceEstimator, Latents, Networks
@@ -138,8 +139,7 @@ def _to_json(value: Any) -> Any:
 def settings_from_json(values: Mapping[str, Any], networks: Networks | None = None) -> dict[str, Any]:
     """Return estimator settings from their JSON form; ``networks`` stands in for networks of a user's own class."""
     settings = dict(values)
-    made = settings.get("networks")
-    if isinstance(made, Mapping):
+    if isinstance(made := settings.get("networks"), Mapping):
         settings["networks"] = networks if networks is not None else _networks_from_json(made)
     if isinstance(settings.get("training"), Mapping):
         settings["training"] = from_dict(TrainConfig, settings["training"])
@@ -202,7 +202,7 @@ def load_model(
         with safetensors.safe_open(path, framework="pt") as file:
             header = _header(file.metadata())
             params = _params(check_part(header, "params", dict), networks, known)
-            settings = Settings(**settings_from_json(check_part(header, "settings", dict), networks))
+            settings = Settings(**settings_from_json(completed(check_part(header, "settings", dict)), networks))
             return params, _fitted(header, file, settings, device)
     except (safetensors.SafetensorError, json.JSONDecodeError, UnicodeError, OSError) as error:
         raise ValueError(f"{path} cannot be read as a saved model ({_reason(error)}); {_EXPECTED}") from error
