@@ -65,13 +65,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no input noise": {"training": TrainConfig(input_noise=0.0)},
     "no geometric loss (regression only)": {"geometry": GeometryConfig(lambda_geo=0.0)},
     "measurement of latents as they are": {"patch": raw_measurement},
+    "noise 0.4: everything": {"noise": 0.4},
+    "noise 0.4: no smoothing of decoded points": {"noise": 0.4, "geometry": GeometryConfig(smoothing=0)},
+    "noise 0.4: no input noise": {"noise": 0.4, "training": TrainConfig(input_noise=0.0)},
 }
+# What a variant says besides the settings of the estimator.
+_BESIDE = ("patch", "noise")
 
 
 def run(variant: dict[str, Any], seed: int = 0) -> dict[str, float]:
     """Return figures of test rows and the processor time of one fit."""
-    settings = {name: value for name, value in variant.items() if name != "patch"}
-    data = lgn_v1(N_TRIALS, random_state=seed)
+    settings = {name: value for name, value in variant.items() if name not in _BESIDE}
+    data = lgn_v1(N_TRIALS, noise=variant.get("noise", 0.0), random_state=seed)
     views, validation = data.training()
     started = time.process_time()  # of this process: other load on the machine does not count
     with ExitStack() as stack:

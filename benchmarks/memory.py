@@ -17,7 +17,9 @@ import torch
 import viewsplice
 module = importlib.import_module({module!r})
 parameter = torch.nn.Parameter(torch.randn(64, 64))
-(parameter @ parameter).sum().backward()
+for is_mixed in (False, True):
+    with torch.autocast("cpu", torch.bfloat16, enabled=is_mixed):
+        (parameter @ parameter).sum().backward()
 torch.optim.AdamW([parameter], fused=True).step()
 
 def resident():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from viewsplice import SPLICE, GeometryConfig, MLPNetworks, TrainConfig, spool
 from viewsplice._types import Array
 from viewsplice.frontend import most_outputs
-from viewsplice.spool import check_room, read_blocks, room
+from viewsplice.spool import check_room, give_back, read_blocks, room
 from viewsplice.views import as_array
 
 MODEL: dict[str, Any] = {
@@ -163,3 +164,11 @@ def test_datasets_are_views(kind: str, tmp_path: Path) -> None:
         found = as_array(zarr.open_array(str(tmp_path / "x.zarr"), mode="r"), "A")
     np.testing.assert_array_equal(found, x)
     assert is_mapped(found)
+
+
+def test_giving_memory_back_never_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    give_back()
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())  # a C library without malloc_trim
+    give_back()
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: int(name))  # a system where CDLL(None) is a TypeError
+    give_back()

@@ -5,6 +5,8 @@ What is mapped from a file can be written back and read again when memory is sho
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 import shutil
 import tempfile
@@ -32,6 +34,15 @@ def room(shape: tuple[int, ...], dtype: Any = np.float32) -> Array:
     with tempfile.TemporaryFile(prefix="viewsplice-") as file:
         # The file has no name; it goes when the last array that is mapped from it goes.
         return np.memmap(file, dtype=dtype, mode="w+", shape=shape)
+
+
+def give_back() -> None:
+    """Return freed memory to the system, where the C library (glibc) would keep tens of megabytes for later.
+
+    Stages of a fit need memory of different kinds: what one has freed is of little use to the next.
+    """
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library; Windows has no CDLL(None)
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def read_blocks(source: Any) -> Array:

@@ -17,7 +17,7 @@ from viewsplice.geometry.geodesics import graph_geodesics
 from viewsplice.geometry.neighbors import find_neighbors, without_empty_axes
 from viewsplice.geometry.smoothing import nearest_points, smooth_points, torn_edges
 from viewsplice.geometry.submanifolds import project
-from viewsplice.spool import room
+from viewsplice.spool import give_back, room
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,7 @@ def measure(clouds: Sequence[Submanifold], points: Array, landmarks: Array, conf
     The neighbors of those rows are looked up at the first anchor only: they hardly depend on it.
     """
     middle, n_neighbors, disagreement = _middle(clouds, points, np.searchsorted(points, landmarks), config)
+    give_back()
     others = np.setdiff1d(np.arange(len(clouds[0].latents)), points)
     # One training row after the other in memory, as batches take them, and never twice: this is the largest array.
     distances = room((len(clouds[0].latents), len(landmarks)))

@@ -7,6 +7,7 @@ from functools import reduce
 
 import numpy as np
 import torch
+from scipy.linalg import eigh
 from torch import Tensor
 
 from viewsplice._types import Array
@@ -84,4 +85,5 @@ def _leading_axes(points: Array) -> Array:
     for block in row_blocks(*points.shape):
         centered = points[block] - mean
         gram += centered.T @ centered
-    return np.asarray(np.linalg.eigh(gram)[1][:, -_MOST_AXES:], dtype=np.float32)
+    leading = (len(gram) - _MOST_AXES, len(gram) - 1)
+    return np.asarray(eigh(gram, subset_by_index=leading, overwrite_a=True)[1], dtype=np.float32)

@@ -50,10 +50,18 @@ def place_rows(distances: Array, landmarks: Array, unit: float, width: int, know
 
 def _untold(told: Array, known: Array, n_axes: int) -> Array:
     """Return principal coordinates (n, up to n_axes) of what a linear map of ``told`` leaves of ``known``."""
-    design = np.column_stack([np.ones(len(told)), told])
-    left = known - design @ np.linalg.lstsq(design, known.astype(np.float64), rcond=None)[0]
-    _, axes = np.linalg.eigh(left.T @ left)
-    return np.asarray(left @ axes[:, ::-1][:, :n_axes])
+    blocks = list(row_blocks(len(told), told.shape[1] + known.shape[1]))
+
+    def given(block: slice) -> Array:
+        return np.column_stack([np.ones(block.stop - block.start), told[block]])
+
+    def left(block: slice) -> Array:
+        return np.asarray(known[block] - given(block) @ told_of_known)
+
+    products = sum(given(block).T @ given(block) for block in blocks)
+    told_of_known = np.linalg.pinv(products, hermitian=True) @ sum(given(block).T @ known[block] for block in blocks)
+    _, axes = np.linalg.eigh(sum(left(block).T @ left(block) for block in blocks))
+    return np.concatenate([left(block) @ axes[:, ::-1][:, :n_axes] for block in blocks])
 
 
 def _scale(told: Array, rest: Array, landmarks: Array, judged: Array, given: Array) -> float:

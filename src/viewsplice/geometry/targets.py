@@ -22,6 +22,7 @@ from viewsplice.geometry.geodesics import choose_landmarks
 from viewsplice.geometry.landmark_mds import landmark_mds
 from viewsplice.geometry.placement import place_rows
 from viewsplice.geometry.submanifolds import decoded_view
+from viewsplice.spool import give_back
 from viewsplice.views import is_arrow
 
 # Widths for which evidence is collected.
@@ -140,6 +141,7 @@ def estimate_geometry(
             for anchor in (anchors if _has_others(space, latents) else anchors[:1])
         ]
         found = measure(clouds, points, landmarks, config)
+        give_back()
         mds = landmark_mds(found.distances[:, landmarks], min(_MOST_WIDTHS, latents.spaces()[space].shape[1]))
         judged_points = clouds[0].points(judged)
         curve = reconstruction_by_width(judged_points, mds.transform(found.distances[:, judged]))

@@ -51,7 +51,10 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     geometry = {space: geometry[space] for space, width in widths.items() if width and space in geometry}
     model = new_model(problem, widths, settings.networks, name="compact")
     model.start_from(scout)
-    _train_compact(model, scout, problem, history, geometry)
+    _learn_coordinates(model, scout, problem, history, geometry)
+    del scout  # what it knew is in the coordinates now; its room is needed
+    targets = as_targets(geometry, settings.geometry.lambda_geo, next(iter(problem.data.views.values())))
+    train_stage("compact", model, problem, history, targets=targets)
     _check_spread(model, problem, history, relevance)
     choices |= {f"n_{'shared' if is_arrow(space) else 'private'}/{space}": choice for space, choice in found.items()}
     return Solution(model, geometry, history, choices | _explain_geometry(geometry))
@@ -73,22 +76,21 @@ def _scout_networks(networks: Networks) -> Networks:
     return replace(networks, n_frequencies=0) if isinstance(networks, ResidualNetworks) else networks
 
 
-def _train_compact(
+def _learn_coordinates(
     model: SpliceNet, scout: SpliceNet, problem: Problem, history: History, geometry: Mapping[str, SpaceGeometry]
 ) -> None:
-    """Regress on the coordinates, then train by Algorithm 2."""
-    training, like = problem.settings.training, next(iter(problem.data.views.values()))
-    if training.regression_epochs and geometry:
-        for space in geometry:
-            model.scale_latents(space, 0.0)  # from the origin no coordinate is far
-        widths = {**model.n_private, **model.n_shared}
-        latents = encode_rows(scout, problem.data.views, problem.data.train).spaces()
-        coordinates = as_coordinates(geometry, widths, problem.data.train.cpu().numpy(), latents)
-        config = replace(training, epochs=training.regression_epochs)
-        train_regression(model, problem, history, config=config, coordinates=coordinates)
-    assert problem.settings.geometry is not None
-    targets = as_targets(geometry, problem.settings.geometry.lambda_geo, like)
-    train_stage("compact", model, problem, history, targets=targets)
+    """Place all rows by the geometry, and train towards their places."""
+    training = problem.settings.training
+    if not training.regression_epochs or not geometry:
+        return
+    for space in geometry:
+        model.scale_latents(space, 0.0)  # from the origin no coordinate is far
+    widths = {**model.n_private, **model.n_shared}
+    latents = encode_rows(scout, problem.data.views, problem.data.train).spaces()
+    coordinates = as_coordinates(geometry, widths, problem.data.train.cpu().numpy(), latents)
+    del latents
+    config = replace(training, epochs=training.regression_epochs)
+    train_regression(model, problem, history, config=config, coordinates=coordinates)
 
 
 def _check_spread(model: SpliceNet, problem: Problem, history: History, relevance: Mapping[str, Relevance]) -> None:

@@ -161,7 +161,7 @@ class AlternatingEpoch:
         noisy = {}
         for name, x in sorted(batch.items()):  # the same noise whatever the order of the views
             noise = torch.randn(x.shape, generator=self.generator).to(x)
-            noisy[name] = x + noise * (self.config.input_noise * rate * x.square().mean()).sqrt()
+            noisy[name] = noise.mul_((self.config.input_noise * rate * x.square().mean()).sqrt()).add_(x)
         return noisy
 
     def _landmarks(self, targets: GeometryTargets) -> Tensor:
@@ -217,9 +217,15 @@ def train_measurers(
 
 
 def shuffled_batches(rows: Tensor, batch_size: int, generator: torch.Generator) -> Sequence[Tensor]:
-    """Return positions in ``rows`` in random order, in batches of at least ``batch_size`` (the tail is spread)."""
+    """Return positions in ``rows`` in random order, in batches of one size, at least ``batch_size``.
+
+    What would be a short tail is spread over the batches. Where rows do not go up evenly, fewer than there are batches
+    come twice: each further size would cost time and memory, since products are compiled for their size.
+    """
     order = torch.randperm(len(rows), generator=generator).to(rows.device)
-    return order.tensor_split(max(1, len(rows) // batch_size))
+    n_batches = max(1, len(rows) // batch_size)
+    n_more = -len(rows) % n_batches
+    return torch.cat([order, order[:n_more]]).tensor_split(n_batches)
 
 
 class RunningMeans:

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from viewsplice._random import derive_seed
 from viewsplice.config import TrainConfig
 from viewsplice.exceptions import TrainingDivergedError
+from viewsplice.spool import give_back
 from viewsplice.training.checkpoints import StageCheckpoint, Standing
 
 History = list[dict[str, Any]]
@@ -81,6 +82,7 @@ def run(
     TrainingDivergedError
         After the first epoch with a non-finite term or weight; it carries the last finite weights.
     """
+    give_back()
     standing = checkpoint.restore() if checkpoint else Standing()
     history += standing.rows
     finite = snapshot(model)
@@ -96,6 +98,7 @@ def run(
         if culprit is not None:
             model.load_state_dict(finite)
             raise TrainingDivergedError(stage, epoch, culprit, history, finite)
+        del finite  # before there is another: copies of the networks count
         finite = snapshot(model)
         standing.n_epochs += 1
         standing.rows.append(dict(row))
