@@ -20,7 +20,9 @@ LAYERS: dict[str, int] = {
     **dict.fromkeys(("networks", "losses", "frontend", "chunks", "counts", "io", "metrics", "datasets", "ordering"), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("neighbors", "geodesics", "landmark_mds", "isomap")), 1),
     **dict.fromkeys((f"geometry.{name}" for name in ("walks", "diffusion")), 1),
-    **dict.fromkeys((f"geometry.{name}" for name in ("anchors", "extension", "evidence", "placement", "smoothing")), 1),
+    **dict.fromkeys(
+        (f"geometry.{name}" for name in ("anchors", "bridges", "extension", "evidence", "placement", "smoothing")), 1
+    ),
     **dict.fromkeys(("model", "geometry.submanifolds", "geometry.clouds", "geometry.targets"), 2),
     "training": 3,
     **dict.fromkeys(("_attributes", "estimator", "fitted", "preparation", "recipes", "baselines"), 4),

@@ -71,14 +71,16 @@ class FittedAttributes:
 
     @property
     def notes_(self) -> list[str]:
-        """What to be careful about, in plain words: absent spaces, and widths on weak evidence."""
+        """What to be careful about, in plain words: absent spaces, weak evidence, bridged distances."""
         notes = []
         for name, choice in self.choices_.items():
-            if name.startswith(("n_shared/", "n_private/")) and (choice.is_weak or not choice.value):
-                space = name.split("/", 1)[1]
+            if name.startswith(("n_shared/", "n_private/", "n_neighbors/")) and (choice.is_weak or not choice.value):
+                what, space = name.split("/", 1)
                 kind = "Shared" if is_arrow(space) else "Private"
-                number = f"{choice.value} dimension{'s' * (choice.value != 1)}"
-                notes.append(f"{kind} space {space}, {number}: {choice.reason}.")
+                dimensions = f"{choice.value} dimension{'s' * (choice.value != 1)}"
+                notes.append(
+                    f"{kind} space {space}, {'distances' if what == 'n_neighbors' else dimensions}: {choice.reason}."
+                )
         return notes
 
     @property

@@ -38,6 +38,7 @@ from viewsplice._types import Array, DistanceEstimator, Latents, Networks
 from viewsplice.config import GeometryConfig, TrainConfig, check_number, from_dict, to_dict
 from viewsplice.fitted import Fitted
 from viewsplice.frontend import Standardizer
+from viewsplice.geometry.bridges import DenseGeodesics
 from viewsplice.geometry.diffusion import DiffusionDistance
 from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.io import fingerprint, write_atomic
@@ -52,7 +53,8 @@ _NETWORKS: dict[str, Callable[..., Networks]] = {
     "ResidualNetworks": ResidualNetworks,
     "ConvNetworks": ConvNetworks,
 }
-_DISTANCES: dict[str, Any] = {"DiffusionDistance": DiffusionDistance}
+_GEOMETRY_NUMBERS = ("n_neighbors", "unit", "disagreement", "bridging")
+_DISTANCES: dict[str, Any] = {"DiffusionDistance": DiffusionDistance, "DenseGeodesics": DenseGeodesics}
 _LONGEST_REASON = 300
 _EXPECTED = "expected a file of SPLICE.save"
 
@@ -73,8 +75,7 @@ def save_model(path: str | PathLike[str], params: Mapping[str, Any], fitted: Fit
         "n_private": fitted.model.n_private,
         "n_shared": fitted.model.n_shared,
         "geometry": {
-            name: {"n_neighbors": g.n_neighbors, "unit": g.unit, "disagreement": g.disagreement}
-            for name, g in fitted.geometry.items()
+            name: {field: getattr(g, field) for field in _GEOMETRY_NUMBERS} for name, g in fitted.geometry.items()
         },
         "choices": {name: asdict(choice) for name, choice in fitted.choices.items()},
         "seed": fitted.seed,
@@ -285,12 +286,11 @@ def _standardizer(name: str, view: Mapping[str, Any], arrays: Mapping[str, Array
 
 
 def _geometry(space: str, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> SpaceGeometry:
-    check_numbers(f"geometry of {space!r}", values, positive=("unit",), other=("disagreement",))
+    values = {"bridging": 1.0, **values}  # which the first files do not name
+    check_numbers(f"geometry of {space!r}", values, positive=("unit",), other=("disagreement", "bridging"))
     check_number("n_neighbors", values["n_neighbors"], low=1, integer=True)
     stored: dict[str, Any] = {name: arrays[f"geometry/{space}/{name}"] for name in GEOMETRY_ARRAYS}
-    return SpaceGeometry(
-        **stored, n_neighbors=values["n_neighbors"], unit=values["unit"], disagreement=values["disagreement"]
-    )
+    return SpaceGeometry(**stored, **{name: values[name] for name in _GEOMETRY_NUMBERS})
 
 
 def _latents(kind: str, model: SpliceNet, arrays: Mapping[str, Array]) -> Latents[Array]:

@@ -5,6 +5,7 @@ import math
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ from viewsplice import (
     TrainConfig,
     TrainingDivergedError,
 )
+from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.networks.residual import FourierFeatures
+from viewsplice.recipes.auto import _explain_geometry
 
 TRAINING = TrainConfig(epochs=3, scout_epochs=3, regression_epochs=1)
 SMALL = ResidualNetworks(width=32, n_blocks=1, n_frequencies=8)
@@ -349,3 +352,24 @@ def test_choices_are_plain_json(two_views, tmp_path: Path):
     for choice in model.choices_.values():
         assert type(choice.value) in (int, float, str)
         json.dumps(choice.value)
+
+
+@pytest.mark.parametrize(("bridging", "is_noted"), [(1.4, False), (3.8, True)])
+def test_distances_across_bridges_are_noted(bridging, is_noted):
+    geometry = SpaceGeometry(
+        anchors=np.array([0]),
+        landmarks=np.array([0, 1]),
+        geodesics=np.ones((2, 3)),
+        n_neighbors=16,
+        spectrum=np.ones(2),
+        curve=np.zeros(2),
+        disagreement=0.01,
+        unit=1.0,
+        bridging=bridging,
+    )
+    choice = _explain_geometry({"A": geometry})["n_neighbors/A"]
+    assert choice.is_weak == is_noted
+    assert ("DenseGeodesics" in choice.reason) == is_noted
+    model = SPLICE()
+    model.fitted_ = SimpleNamespace(choices={"n_neighbors/A": choice})
+    assert model.notes_ == ([f"Private space A, distances: {choice.reason}."] if is_noted else [])

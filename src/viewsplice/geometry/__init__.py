@@ -13,12 +13,14 @@ The way from points to coordinates, each step usable alone:
 
 `DiffusionDistance` takes the place of steps 1 and 2 where a few stray points bridge what is far apart: it compares
 random walks, for which a path counts for as much as walks take it. Clouds that fall apart are at finite distances.
+`DenseGeodesics` measures lengths, as step 2 does, but of ways that keep to dense points.
 
 Distances are in the units of the points. A graph that falls apart raises `DisconnectedGraphError` where it may not
 grow; points that coincide are at distance 0. Memory grows with points x neighbors and points x landmarks, never with
 the square of the number of points.
 """
 
+from viewsplice.geometry.bridges import DenseGeodesics as DenseGeodesics
 from viewsplice.geometry.diffusion import Diffusion as Diffusion
 from viewsplice.geometry.diffusion import DiffusionDistance as DiffusionDistance
 from viewsplice.geometry.geodesics import Geodesics as Geodesics

@@ -12,12 +12,16 @@ from torch import Tensor
 from viewsplice._types import Array, EncoderDecoder, Latents
 from viewsplice.chunks import CHUNK_ROWS
 from viewsplice.config import GeometryConfig
+from viewsplice.geometry.bridges import bridging
 from viewsplice.geometry.extension import extend_distances
 from viewsplice.geometry.geodesics import graph_geodesics
 from viewsplice.geometry.neighbors import find_neighbors, without_empty_axes
 from viewsplice.geometry.smoothing import nearest_points, smooth_points, torn_edges
 from viewsplice.geometry.submanifolds import project
 from viewsplice.spool import give_back, room
+
+# Bridges are looked for in clouds of at most so many points: finding dense ways takes longer than finding paths.
+_MOST_POINTS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +52,24 @@ class Submanifold:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Distances (n_landmarks, n_train), neighbors used (None: another technique), disagreement between anchors."""
+    """Distances along a submanifold, at one anchor or as the median over several.
+
+    Attributes
+    ----------
+    distances
+        (n_landmarks, n): from landmarks to some rows, or to all training rows.
+    n_neighbors
+        Of the graph, the largest over anchors; None with another technique than graph geodesics.
+    disagreement
+        RMS difference of anchors from their median between landmarks, in units of the mean distance.
+    bridging
+        How far ways lead across sparse points (`viewsplice.geometry.bridges.bridging`), the median over anchors.
+    """
 
     distances: Array
     n_neighbors: int | None
-    disagreement: float
+    disagreement: float = 0.0
+    bridging: float = 1.0
 
 
 def measure(clouds: Sequence[Submanifold], points: Array, landmarks: Array, config: GeometryConfig) -> Measured:
@@ -60,37 +77,37 @@ def measure(clouds: Sequence[Submanifold], points: Array, landmarks: Array, conf
 
     The neighbors of those rows are looked up at the first anchor only: they hardly depend on it.
     """
-    middle, n_neighbors, disagreement = _middle(clouds, points, np.searchsorted(points, landmarks), config)
+    middle = _middle(clouds, points, np.searchsorted(points, landmarks), config)
     give_back()
     others = np.setdiff1d(np.arange(len(clouds[0].latents)), points)
     # One training row after the other in memory, as batches take them, and never twice: this is the largest array.
     distances = room((len(clouds[0].latents), len(landmarks)))
-    distances[points] = middle.T
+    distances[points] = middle.distances.T
     if len(others):
         known, start = clouds[0].points(points), 0
         further = clouds[0].blocks(others)
-        for part in extend_distances(middle, known, further, add_links=config.distance is None):
+        for part in extend_distances(middle.distances, known, further, add_links=config.distance is None):
             distances[others[start : start + len(part)]] = part
             start += len(part)
-    return Measured(distances.T, n_neighbors, disagreement)
+    return replace(middle, distances=distances.T)
 
 
-def _middle(
-    clouds: Sequence[Submanifold], points: Array, places: Array, config: GeometryConfig
-) -> tuple[Array, int | None, float]:
-    """Return medians over anchors of the distances (n_landmarks, n_points), neighbors, and how anchors disagree."""
+def _middle(clouds: Sequence[Submanifold], points: Array, places: Array, config: GeometryConfig) -> Measured:
+    """Return medians over anchors of the distances (n_landmarks, n_points)."""
     found = [_distances(cloud, points, places, config) for cloud in clouds]
     # The median, so that one anchor at which a submanifold is badly decoded does not spoil the others.
-    from_landmark = zip(*(distances for distances, _ in found), strict=True)
+    from_landmark = zip(*(one.distances for one in found), strict=True)
     middle = np.stack([np.median(distances, axis=0) for distances in from_landmark])
-    used = [k for _, k in found if k is not None]
-    between = np.array([distances[:, places] for distances, _ in found])
+    used = [one.n_neighbors for one in found if one.n_neighbors is not None]
+    between = np.array([one.distances[:, places] for one in found])
     disagreement = float(np.sqrt(((between - np.median(between, axis=0)) ** 2).mean()) / (between.mean() or 1.0))
-    return middle, max(used) if used else None, disagreement
+    return Measured(
+        middle, max(used) if used else None, disagreement, float(np.median([one.bridging for one in found]))
+    )
 
 
-def _distances(cloud: Submanifold, points: Array, landmarks: Array, config: GeometryConfig) -> tuple[Array, int | None]:
-    """Return distances (n_landmarks, n_points) by the configured technique, and the neighbors used, if geodesics.
+def _distances(cloud: Submanifold, points: Array, landmarks: Array, config: GeometryConfig) -> Measured:
+    """Return distances (n_landmarks, n_points) by the configured technique.
 
     float32, as decoded points are: the distances to all rows are the largest thing that a fit keeps.
     """
@@ -103,9 +120,10 @@ def _distances(cloud: Submanifold, points: Array, landmarks: Array, config: Geom
         distances = graph_geodesics(graph, landmarks, name=name).distances
         seam = torn_edges(found, nearest, distances)
         if seam is not None:
-            mended = replace(graph, weights=graph.weights + seam)
-            distances = graph_geodesics(mended, landmarks, name=name).distances
-        return distances.astype(np.float32), graph.n_neighbors
+            graph = replace(graph, weights=graph.weights + seam)
+            distances = graph_geodesics(graph, landmarks, name=name).distances
+        excess = bridging(graph, landmarks, distances) if len(points) <= _MOST_POINTS else 1.0
+        return Measured(distances.astype(np.float32), graph.n_neighbors, bridging=excess)
     distances = np.asarray(config.distance(cloud.points(points), landmarks), dtype=np.float32)
     expected = (len(landmarks), len(points))
     if distances.shape != expected or not np.isfinite(distances).all():
@@ -113,4 +131,4 @@ def _distances(cloud: Submanifold, points: Array, landmarks: Array, config: Geom
             f"distance returned shape {distances.shape}, {np.sum(~np.isfinite(distances))} values non-finite, for "
             f"{name}; expected {expected}, landmarks x points, all finite"
         )
-    return distances, None
+    return Measured(distances, None)

@@ -54,6 +54,8 @@ class SpaceGeometry:
         distance; 0 for one anchor.
     unit
         Length of one unit of the latent space in the user's units.
+    bridging
+        How far ways lead across sparse points (`viewsplice.geometry.bridges`): 1 to 1.5 where nothing bridges.
     """
 
     anchors: Array
@@ -64,6 +66,7 @@ class SpaceGeometry:
     curve: Array
     disagreement: float
     unit: float
+    bridging: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +158,7 @@ def estimate_geometry(
             curve=curve,
             disagreement=found.disagreement,
             unit=_unit(space, geodesics, loss_scale),
+            bridging=found.bridging,
         )
     return geometry
 

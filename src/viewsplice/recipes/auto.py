@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from viewsplice._types import Networks
 from viewsplice.exceptions import TrainingDivergedError
+from viewsplice.geometry.bridges import BRIDGED
 from viewsplice.geometry.targets import SpaceGeometry, as_coordinates, as_targets, encode_rows
 from viewsplice.metrics import is_collapsed
 from viewsplice.model import SpliceNet
@@ -103,10 +104,15 @@ def _check_spread(model: SpliceNet, problem: Problem, history: History, relevanc
 
 
 def _explain_geometry(geometry: Mapping[str, SpaceGeometry]) -> dict[str, Choice]:
-    return {
-        f"n_neighbors/{space}": Choice(
-            found.n_neighbors if found.n_neighbors is not None else "own distance",
-            f"the smallest connected graph; anchors differ by {found.disagreement:.1%} of the mean distance",
-        )
-        for space, found in geometry.items()
-    }
+    choices = {}
+    for space, found in geometry.items():
+        value = found.n_neighbors if found.n_neighbors is not None else "own distance"
+        reason = f"the smallest connected graph; anchors differ by {found.disagreement:.1%} of the mean distance"
+        if found.bridging > BRIDGED:
+            reason += (
+                "; sparse points bridge what is far apart: for one pair of points in ten, a way around them is "
+                f"{found.bridging:.1f} times longer than usual, so what lies close together need not be alike; "
+                "compare with GeometryConfig(distance=DenseGeodesics())"
+            )
+        choices[f"n_neighbors/{space}"] = Choice(value, reason, is_weak=found.bridging > BRIDGED)
+    return choices
