@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -93,10 +94,9 @@ def test_settings_that_cannot_be(two_views: Pair) -> None:
         time_limit(0)
 
 
-def test_time_runs_out_before_an_epoch_that_would_end_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_runs_out_before_an_epoch_that_would_end_too_late() -> None:
     now = 100.0
-    monkeypatch.setattr("viewsplice.baselines.tuning.time.monotonic", lambda: now)
-    is_over = time_limit(10.0)
+    is_over = time_limit(10.0, lambda: now)
     answers = []
     for epoch in range(6):
         now += 2.4  # four epochs are 9.6 s; a fifth would end at 12 s
@@ -104,16 +104,33 @@ def test_time_runs_out_before_an_epoch_that_would_end_too_late(monkeypatch: pyte
     assert answers == [False, False, False, True, True, True]
 
 
+def test_an_attempt_that_starts_over_is_not_taken_for_one_long_epoch() -> None:
+    now = 100.0
+    is_over = time_limit(10.0, lambda: now)
+    answers = []
+    for epoch in (0, 1, 2, 3, 0, 1, 2, 3):  # the first attempt diverged
+        now += 1.4
+        answers.append(is_over(EpochEvent("train", epoch, 6, {}, None)))
+    assert answers == [False] * 6 + [True] * 2
+
+
+@pytest.mark.parametrize(("clock", "is_over"), [(time.monotonic, True), (time.process_time, False)])
+def test_seconds_are_those_of_the_clock(clock: Any, is_over: bool) -> None:
+    limit = time_limit(0.4, clock)
+    time.sleep(0.3)  # the processor has nothing to do, as when another process has it
+    assert limit(EpochEvent("train", 0, 6, {}, None)) is is_over
+
+
 def test_every_trial_has_its_share_of_the_time(two_views: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
 
-    def limit(seconds: float) -> Any:
-        given.append(seconds)
+    def limit(seconds: float, clock: Any) -> Any:
+        given.append((seconds, clock))
         return lambda event: event.epoch == 0
 
     monkeypatch.setattr("viewsplice.baselines.tuning.time_limit", limit)
     found = tune_baseline(make(DeepCCA), *two_views, n_trials=3, seconds=60)
-    assert given == [20, 20, 20]
+    assert given == [(20, time.monotonic)] * 3
     assert [(trial["epochs"], trial["ended"]) for trial in found.trials] == [(1, "callback")] * 3
 
 

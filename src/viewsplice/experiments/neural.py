@@ -15,7 +15,7 @@ from viewsplice.baselines import RRR
 from viewsplice.counts import square_root
 from viewsplice.datasets import MultiViewData, steinmetz, v1_v2
 from viewsplice.estimator import SPLICE
-from viewsplice.experiments.contest import Contest, contest_parts, entries
+from viewsplice.experiments.contest import Contest, contest_rounds, entries
 from viewsplice.experiments.curves import curve_parts, curves_table, draw_curves, read_curves
 from viewsplice.experiments.drawing import save
 from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
@@ -96,7 +96,7 @@ def _contests(options: Options) -> dict[str, Contest]:
 
 def _rival_parts(options: Options, fits: Sequence[Part]) -> list[Part]:
     contests = _contests(options)
-    found = [part for contest in contests.values() for part in contest_parts(contest)]
+    found = [part for contest in contests.values() for one in contest_rounds(contest) for part in one]
     shown = {"figures": 1, "quick": options.quick, "fits": {part.name: part.folder for part in (*fits, *found)}}
     return [*found, Part("baselines: figures", shown, partial(_draw_rivals, options), 0.5)]
 

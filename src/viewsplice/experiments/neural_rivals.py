@@ -93,8 +93,8 @@ def rival_summary(contests: Mapping[str, Contest], done: Done, results: Sequence
     found: list[Result] = []
     rows = []
     for recording, contest in contests.items():
-        fits = entries(contest, done)
-        arrows = next(iter(fits.values()))[0]["prediction"]
+        fits = {method: values for method, values in entries(contest, done).items() if values}
+        arrows = next(iter(fits.values()))[0]["prediction"] if fits else {}
         whole = replace(contest, spaces={f"{METRIC} {recording} {arrow}": arrow for arrow in arrows})
         found += contest_results(whole, done)
         rows += [[recording, *row] for row in _rows(fits, list(arrows))]
