@@ -14,6 +14,7 @@ from viewsplice import MLPNetworks, TrainConfig, TrainingDivergedError
 from viewsplice.baselines import (
     CCA,
     DMVAE,
+    RRR,
     AdversaryConfig,
     DeepCCA,
     Karakasis,
@@ -21,6 +22,7 @@ from viewsplice.baselines import (
     time_limit,
     tune_baseline,
     tune_cca,
+    tune_rrr,
 )
 from viewsplice.baselines.tuning import drawn, with_settings
 from viewsplice.training.loop import EpochEvent
@@ -162,6 +164,24 @@ def test_cca_is_tuned_by_what_correlates_on_the_validation_rows() -> None:
     held_out = {"A": x[validation], "B": y[validation]}
     apart = tune_cca(CCA(1, random_state=0), x[:80], y[:80], validation=held_out)
     assert [trial["objective"] for trial in apart.trials] == pytest.approx(values)
+
+
+@pytest.mark.parametrize(("n_rows", "ridge"), [(70, "auto"), (1_000, 0.0)])
+def test_rrr_is_tuned_by_what_it_predicts_of_the_validation_rows(n_rows: int, ridge: Any) -> None:
+    generator = np.random.default_rng(1)
+    # Sixty features and much noise: a ridge helps where rows are few, and costs a little where they are many.
+    x = generator.normal(size=(n_rows + 400, 60))
+    y = x @ generator.normal(size=(60, 10)) + (20 if n_rows == 70 else 1) * generator.normal(size=(n_rows + 400, 10))
+    validation = np.arange(n_rows, n_rows + 400)
+    found = tune_rrr(RRR(3, random_state=0), x, y, validation=validation)
+    values = [trial["objective"] for trial in found.trials]
+    assert [trial["settings"] for trial in found.trials] == [{"ridge": 0.0}, {"ridge": "auto"}]
+    assert found.best.ridge == ridge == found.trials[int(np.argmin(values))]["settings"]["ridge"]
+    guesses = found.best.reconstruct(x[validation], y[validation])
+    scores = []
+    for truth, guess in ((x[validation], guesses["A"]), (y[validation], guesses["B"])):
+        scores.append(1 - ((truth - guess) ** 2).sum() / ((truth - truth.mean(axis=0)) ** 2).sum())
+    assert min(values) == pytest.approx(1 - np.mean(scores), abs=1e-6)
 
 
 def test_cca_cannot_be_tuned_without_validation_rows(two_views: Pair) -> None:

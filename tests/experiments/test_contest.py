@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from viewsplice import MLPNetworks, TrainConfig, TrainingDivergedError
-from viewsplice.baselines import CCA, DMVAE, AdversaryConfig, DeepCCA, Lyu
+from viewsplice.baselines import CCA, DMVAE, RRR, AdversaryConfig, DeepCCA, Lyu
 from viewsplice.datasets import MultiViewData, two_rings
 from viewsplice.experiments.comparison import absent_figures, beside_table, comparison_table, runs_table
 from viewsplice.experiments.contest import Contest, contest_results, contest_rounds, entries, with_figures
@@ -38,8 +38,9 @@ def figures(values: Mapping[str, Any]) -> dict[str, float]:
 
 
 def rival(method: Any, **changes: Any) -> Rival:
-    settings = {} if method is CCA else {**SHORT, **({"adversary": QUICK} if method is Lyu else {}), **changes}
-    return Rival(method.__name__.lower(), method(2, **settings), [method(2, **settings)] * (1 if method is CCA else 2))
+    is_linear = method in (CCA, RRR)
+    settings = {} if is_linear else {**SHORT, **({"adversary": QUICK} if method is Lyu else {}), **changes}
+    return Rival(method.__name__.lower(), method(2, **settings), [method(2, **settings)] * (1 if is_linear else 2))
 
 
 def contest(*rivals: Rival, seeds: tuple[int, ...] = (0,), **changes: Any) -> Contest:
@@ -157,6 +158,18 @@ def test_tuned_fits_have_the_settings_that_were_found(tmp_path: Path) -> None:
                 assert parameters["training"][name] == best["settings"][name]
         if "adversary" in best["settings"]:
             assert parameters["adversary"]["n_steps"] == best["settings"]["adversary"]["n_steps"]
+
+
+def test_the_ridge_of_rrr_is_found_as_well(tmp_path: Path) -> None:
+    given = contest(rival(RRR))
+    done = run(given, tmp_path)
+    search = read_values(done["rrr: search"])
+    assert [trial["settings"] for trial in search["trials"]] == [{"ridge": 0.0}, {"ridge": "auto"}]
+    chosen = min(search["trials"], key=lambda trial: trial["objective"])["settings"]
+    [printed], [tuned] = entries(given, done).values()
+    assert printed["fit"]["settings"]["parameters"]["ridge"] == 0.0
+    assert tuned["fit"]["settings"]["parameters"]["ridge"] == chosen["ridge"]
+    assert runs_table(given, done).rows[1][4] in ("ridge 0; best of 2", "ridge auto; best of 2")
 
 
 def test_all_rivals_run_with_one_seed_after_the_other_and_variants_come_last() -> None:

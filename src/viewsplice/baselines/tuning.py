@@ -15,6 +15,7 @@ from viewsplice._random import numpy_generator, root_seed
 from viewsplice.baselines.base import Baseline
 from viewsplice.baselines.cca import CCA
 from viewsplice.baselines.neural import NeuralBaseline
+from viewsplice.baselines.rrr import RRR
 from viewsplice.config import TrainConfig, check_number
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.training.loop import Callback, EpochEvent
@@ -22,6 +23,7 @@ from viewsplice.views import Views, as_views
 
 B = TypeVar("B", bound=Baseline)
 N = TypeVar("N", bound=NeuralBaseline)
+L = TypeVar("L", RRR, CCA)
 Clock = Callable[[], float]
 
 # Drawn evenly on a logarithmic scale.
@@ -180,18 +182,35 @@ def tune_cca(model: CCA, X: Any, y: Any = None, *, groups: Any = None, validatio
     X, y, groups, validation
         As for `fit`.
     """
-    views = Views(as_views(X, y), groups=groups)
+    settings = [{"regularization": regularization} for regularization in _REGULARIZATIONS]
+    return _best_of(model, settings, Views(as_views(X, y), groups=groups), validation)
+
+
+def tune_rrr(model: RRR, X: Any, y: Any = None, *, groups: Any = None, validation: Any = 0.1) -> TunedBaseline[RRR]:
+    """Return the RRR, without ridge or with a cross-validated one, that predicts most on the validation rows.
+
+    Parameters
+    ----------
+    model
+        The RRR whose ridge is to be found.
+    X, y, groups, validation
+        As for `fit`.
+    """
+    return _best_of(model, [{"ridge": 0.0}, {"ridge": "auto"}], Views(as_views(X, y), groups=groups), validation)
+
+
+def _best_of(model: L, settings: Sequence[Mapping[str, Any]], views: Views, validation: Any) -> TunedBaseline[L]:
+    """Return the best of some settings of a method without epochs, by its objective on the validation rows."""
     best, trials, lowest = None, [], math.inf
-    for regularization in _REGULARIZATIONS:
-        settings = {"regularization": regularization}
+    for changed in settings:
         started = time.monotonic()
-        candidate = with_settings(model, settings).fit(views, validation=validation)
+        candidate = with_settings(model, changed).fit(views, validation=validation)
         rows = candidate.split_["validation"]
         if not len(rows):
             raise ValueError("validation holds no rows to judge by; expected some to compare settings on")
         # Numbers beyond the rows stand for validation data that came as views of their own.
         objective = candidate.objective(views[rows] if rows[-1] < len(views) else validation)
-        row = {"settings": settings, "objective": objective, "ended": "closed form", "epochs": 0}
+        row = {"settings": dict(changed), "objective": objective, "ended": "closed form", "epochs": 0}
         trials.append({**row, "seconds": time.monotonic() - started})
         if best is None or objective < lowest:
             best, lowest = candidate, objective

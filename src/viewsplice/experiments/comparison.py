@@ -227,7 +227,7 @@ def _tuning(contest: Contest, method: str, done: Done) -> str:
 def _short(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"with rate {value['learning_rate']:.2g} and {value['n_steps']} steps"
-    return f"{value:.2g}"
+    return value if isinstance(value, str) else f"{value:.2g}"
 
 
 def _remarks(fits: Sequence[Mapping[str, Any]]) -> list[str]:

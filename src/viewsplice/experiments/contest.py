@@ -16,7 +16,7 @@ from typing import Any
 from sklearn.base import clone
 
 from viewsplice._types import Array
-from viewsplice.baselines import CCA, AdversaryConfig, TunedBaseline, time_limit, tune_cca
+from viewsplice.baselines import CCA, RRR, AdversaryConfig, TunedBaseline, time_limit, tune_cca, tune_rrr
 from viewsplice.baselines.base import Baseline
 from viewsplice.baselines.neural import NeuralBaseline
 from viewsplice.baselines.tuning import Budget, tune_within, with_settings
@@ -190,8 +190,8 @@ def _search(
             if isinstance(start, NeuralBaseline):
                 found = tune_within(start, views, share, validation=validation, callbacks=callbacks)
             else:
-                assert isinstance(start, CCA)
-                found = tune_cca(start, views, validation=validation)
+                assert isinstance(start, RRR | CCA)
+                found = (tune_rrr if isinstance(start, RRR) else tune_cca)(start, views, validation=validation)
         except TrainingDivergedError:
             continue
         for trial in found.trials:
