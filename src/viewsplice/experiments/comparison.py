@@ -106,7 +106,8 @@ def comparison_table(
     for result in results:
         values.setdefault((result.method, result.metric), []).append(result.value)
     columns = {key: name for key, name in _COLUMNS.items() if any(method == key for method, _ in values)}
-    rows, beaten = [], []
+    rows: list[list[Any]] = []
+    beaten: dict[str, dict[str, list[str]]] = {}
     for metric in metrics:
         splice = {key: values.get((key, metric), []) for key in columns}
         missing: dict[str, list[str]] = {}
@@ -121,7 +122,8 @@ def comparison_table(
             for other in splice.values():
                 cells += [_cell(other, ""), _p(own, other)]
             rows.append([*cells, words])
-            beaten += [f"{method} in {metric} ({words})"] if words.startswith("better") else []
+            if words.startswith("better"):
+                beaten.setdefault(words.split(",")[0], {}).setdefault(metric, []).append(method)
         blank = [""] * (2 * len(columns) + 1)
         rows += [[metric, ", ".join(who), "", "", _cell([], reason), *blank] for reason, who in missing.items()]
     heads = ["figure", "method", "ended by", "paper", "viewsplice"]
@@ -130,13 +132,17 @@ def comparison_table(
     return Table("Baselines beside SPLICE", [*heads, "in words"], rows, _comparison_note(beaten, absent.values()))
 
 
-def _comparison_note(beaten: Sequence[str], reasons: Iterable[str]) -> str:
+def _comparison_note(beaten: Mapping[str, Mapping[str, Sequence[str]]], reasons: Iterable[str]) -> str:
+    """Return what to know; ``beaten`` has, by what is said of them and by figure, the methods that are better."""
     is_open = any(NOT_RUN in reason for reason in reasons)
-    told = (
-        f"Better than SPLICE in the mean over seeds: {'; '.join(beaten)}."
-        if beaten
-        else f"No baseline {'that has run so far ' if is_open else ''}is better than SPLICE in any of these figures."
-    )
+    told = f"No baseline {'that has run so far ' if is_open else ''}is better than SPLICE in any of these figures."
+    if beaten:
+        texts = [
+            f"{words[0].upper()}{words[1:]} in the mean over seeds: "
+            + "; ".join(f"{', '.join(methods)} in {metric}" for metric, methods in found.items())
+            for words, found in sorted(beaten.items(), key=lambda one: len(one[0]))
+        ]
+        told = f"{'. '.join(texts)}. The last column says how sure that is."
     return (
         f"Test rows, mean ± SD over the first seeds, {N_SEEDS} at most (SPLICE: all); p of Welch's test, two-sided. "
         "`-printed`: the settings printed in the paper, or in the method's own; `-tuned`: settings found by the "

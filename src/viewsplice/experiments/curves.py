@@ -137,7 +137,8 @@ def ridges_table(done: Done, prefix: str = "") -> Table:
         if f"{prefix}scan: {name}" in done
         for curve in rank_curves(read_values(done[f"{prefix}scan: {name}"]))
     ]
-    return curves_table(curves, f"{prefix}ranks needed by RRR, without ridge and with a cross-validated one")
+    title = f"{prefix}ranks needed by RRR, without ridge and with a cross-validated one"
+    return curves_table(curves, title[0].upper() + title[1:])
 
 
 def draw_curves(curves: Sequence[Curve]) -> Axes:
