@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from torch import nn
 
 from viewsplice import SPLICE, MLPNetworks, RestartWarning, TrainConfig, TrainingDivergedError, Views
 from viewsplice.baselines import DCCAE, DMVAE, AdversaryConfig, DeepCCA, Karakasis, Lyu
@@ -447,6 +448,50 @@ def test_printed_settings_of_the_paper() -> None:
     assert (mnist[Lyu].lambda_rec, mnist[Lyu].lambda_dis) == (1, 100)
     with pytest.raises(ValueError, match="experiment is 'mnist'; expected one of"):
         DeepCCA.printed("mnist")
+
+
+def test_printed_settings_of_lgn_v1() -> None:
+    found = {method.__name__: method.printed("lgn-v1") for method in METHODS}
+    assert {
+        name: (m.training.epochs, m.training.batch_size, m.training.learning_rate, m.training.weight_decay)
+        for name, m in found.items()
+    } == {
+        "DeepCCA": (8_267, 2_000, 1e-3, 0),
+        "DCCAE": (20_667, 5_000, 1e-2, 0),
+        "Karakasis": (3_306, 1_000, 1e-3, 0),
+        "Lyu": (2_000, 1_000, 1e-3, 1e-4),
+        "DMVAE": (3_000, 1_000, 1e-3, 1e-3),
+    }
+    assert {name: (m.networks.hidden, m.networks.activation) for name, m in found.items()} == {
+        "DeepCCA": ((200,) * 3, nn.Sigmoid),
+        "DCCAE": ((200,) * 2, nn.Sigmoid),
+        "Karakasis": ((200,) * 3, nn.Sigmoid),
+        "Lyu": ((200,) * 6, nn.ReLU),
+        "DMVAE": ((200,) * 6, nn.ReLU),
+    }
+    for name in ("DeepCCA", "DCCAE", "Karakasis"):
+        assert (found[name].form, found[name].regularization, found[name].final_cca) == ("trace", 1e-3, False)
+    for name in ("DCCAE", "Karakasis"):  # errors as averages in the user's units, a rate that falls to a fiftieth
+        training = found[name].training
+        assert (training.loss_scale, training.schedule, training.final_learning_rate) == ("mean", "linear", 1 / 50)
+        assert found[name].lambda_rec == 0.9
+    assert (found["Lyu"].lambda_rec, found["Lyu"].lambda_dis, found["Lyu"].refresh_every) == (1, 100, 10)
+    assert (found["DMVAE"].lambda_rec, found["DMVAE"].beta) == (10, (1, 1, 1))
+
+
+def test_printed_settings_of_sprites_and_weights_of_mnist() -> None:
+    lyu = Lyu.printed("sprites")
+    adversary = lyu.adversary
+    assert (adversary.hidden, adversary.learning_rate, adversary.weight_decay) == ((64,) * 3, 1.0, 0.1)
+    assert (lyu.lambda_rec, lyu.lambda_dis) == (1, 100)
+    mnist = {method.__name__: method.printed("rotated-mnist") for method in METHODS}
+    assert (mnist["DCCAE"].lambda_rec, mnist["Karakasis"].lambda_rec, mnist["DMVAE"].lambda_rec) == (0.1, 0.1, 10)
+    assert (mnist["Lyu"].adversary.hidden, mnist["Lyu"].adversary.rows) == ((64, 64), 1_000)
+    assert (mnist["Lyu"].adversary.weight_decay, mnist["Lyu"].refresh_every) == (0.1, 3)
+    for name in ("DeepCCA", "DCCAE", "Karakasis"):
+        assert (mnist[name].form, mnist[name].final_cca) == ("maxvar", False)
+    # Sums over features in the user's units: the form that printed weights fit.
+    assert mnist["Lyu"].training.loss_scale == mnist["DMVAE"].training.loss_scale == "mean"
 
 
 @each_method

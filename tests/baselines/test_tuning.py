@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from viewsplice import MLPNetworks, TrainConfig, TrainingDivergedError
 from viewsplice.baselines import (
     CCA,
     DMVAE,
+    RRR,
     AdversaryConfig,
     DeepCCA,
     Karakasis,
@@ -20,6 +22,7 @@ from viewsplice.baselines import (
     time_limit,
     tune_baseline,
     tune_cca,
+    tune_rrr,
 )
 from viewsplice.baselines.tuning import drawn, with_settings
 from viewsplice.training.loop import EpochEvent
@@ -93,10 +96,9 @@ def test_settings_that_cannot_be(two_views: Pair) -> None:
         time_limit(0)
 
 
-def test_time_runs_out_before_an_epoch_that_would_end_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_runs_out_before_an_epoch_that_would_end_too_late() -> None:
     now = 100.0
-    monkeypatch.setattr("viewsplice.baselines.tuning.time.monotonic", lambda: now)
-    is_over = time_limit(10.0)
+    is_over = time_limit(10.0, lambda: now)
     answers = []
     for epoch in range(6):
         now += 2.4  # four epochs are 9.6 s; a fifth would end at 12 s
@@ -104,16 +106,33 @@ def test_time_runs_out_before_an_epoch_that_would_end_too_late(monkeypatch: pyte
     assert answers == [False, False, False, True, True, True]
 
 
+def test_an_attempt_that_starts_over_is_not_taken_for_one_long_epoch() -> None:
+    now = 100.0
+    is_over = time_limit(10.0, lambda: now)
+    answers = []
+    for epoch in (0, 1, 2, 3, 0, 1, 2, 3):  # the first attempt diverged
+        now += 1.4
+        answers.append(is_over(EpochEvent("train", epoch, 6, {}, None)))
+    assert answers == [False] * 6 + [True] * 2
+
+
+@pytest.mark.parametrize(("clock", "is_over"), [(time.monotonic, True), (time.process_time, False)])
+def test_seconds_are_those_of_the_clock(clock: Any, is_over: bool) -> None:
+    limit = time_limit(0.4, clock)
+    time.sleep(0.3)  # the processor has nothing to do, as when another process has it
+    assert limit(EpochEvent("train", 0, 6, {}, None)) is is_over
+
+
 def test_every_trial_has_its_share_of_the_time(two_views: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
 
-    def limit(seconds: float) -> Any:
-        given.append(seconds)
+    def limit(seconds: float, clock: Any) -> Any:
+        given.append((seconds, clock))
         return lambda event: event.epoch == 0
 
     monkeypatch.setattr("viewsplice.baselines.tuning.time_limit", limit)
     found = tune_baseline(make(DeepCCA), *two_views, n_trials=3, seconds=60)
-    assert given == [20, 20, 20]
+    assert given == [(20, time.monotonic)] * 3
     assert [(trial["epochs"], trial["ended"]) for trial in found.trials] == [(1, "callback")] * 3
 
 
@@ -145,6 +164,24 @@ def test_cca_is_tuned_by_what_correlates_on_the_validation_rows() -> None:
     held_out = {"A": x[validation], "B": y[validation]}
     apart = tune_cca(CCA(1, random_state=0), x[:80], y[:80], validation=held_out)
     assert [trial["objective"] for trial in apart.trials] == pytest.approx(values)
+
+
+@pytest.mark.parametrize(("n_rows", "ridge"), [(70, "auto"), (1_000, 0.0)])
+def test_rrr_is_tuned_by_what_it_predicts_of_the_validation_rows(n_rows: int, ridge: Any) -> None:
+    generator = np.random.default_rng(1)
+    # Sixty features and much noise: a ridge helps where rows are few, and costs a little where they are many.
+    x = generator.normal(size=(n_rows + 400, 60))
+    y = x @ generator.normal(size=(60, 10)) + (20 if n_rows == 70 else 1) * generator.normal(size=(n_rows + 400, 10))
+    validation = np.arange(n_rows, n_rows + 400)
+    found = tune_rrr(RRR(3, random_state=0), x, y, validation=validation)
+    values = [trial["objective"] for trial in found.trials]
+    assert [trial["settings"] for trial in found.trials] == [{"ridge": 0.0}, {"ridge": "auto"}]
+    assert found.best.ridge == ridge == found.trials[int(np.argmin(values))]["settings"]["ridge"]
+    guesses = found.best.reconstruct(x[validation], y[validation])
+    scores = []
+    for truth, guess in ((x[validation], guesses["A"]), (y[validation], guesses["B"])):
+        scores.append(1 - ((truth - guess) ** 2).sum() / ((truth - truth.mean(axis=0)) ** 2).sum())
+    assert min(values) == pytest.approx(1 - np.mean(scores), abs=1e-6)
 
 
 def test_cca_cannot_be_tuned_without_validation_rows(two_views: Pair) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,12 +13,14 @@ import pytest
 from viewsplice.experiments.parts import (
     Done,
     Part,
+    processor_seconds_of,
     read_arrays,
     read_values,
     run_parts,
     seconds_of,
     write_values,
 )
+from viewsplice.experiments.stopwatch import Stopwatch
 
 
 def writes(name: str, calls: list[str]) -> Callable[[Path, Done], None]:
@@ -38,6 +41,65 @@ def test_parts_run_in_order_and_see_what_was_done_before(tmp_path: Path) -> None
     assert calls == ["one", "two"]
     assert read_values(done["two"])["before"] == ["one"]
     assert seconds_of(done["one"]) >= 0
+    assert processor_seconds_of(done["one"]) >= 0
+
+
+def test_those_told_learn_of_every_new_part_and_of_all_that_are_done(tmp_path: Path) -> None:
+    calls: list[str] = []
+    names = ("one", "two", "three")
+    run_parts([part("three", calls)], tmp_path, lambda _: None)
+    told: list[list[str]] = []
+    run_parts([part(name, calls) for name in names], tmp_path, lambda _: None, lambda done: told.append(list(done)))
+    assert told == [["one", "three"], ["one", "two", "three"]]
+    run_parts([part(name, calls) for name in names], tmp_path, lambda _: None, lambda done: told.append(list(done)))
+    assert len(told) == 2
+
+
+def test_the_time_of_an_interrupted_part_is_that_of_all_its_runs(tmp_path: Path) -> None:
+    n_runs = 0
+
+    def fit(folder: Path, _: Done) -> None:
+        nonlocal n_runs
+        n_runs += 1
+        Stopwatch(folder.with_name(fitted.checkpoint)).note()
+        if n_runs == 1:
+            raise KeyboardInterrupt
+
+    fitted = Part("fit", {}, fit)
+    with pytest.raises(KeyboardInterrupt):
+        run_parts([fitted], tmp_path, lambda _: None)
+    spent = tmp_path / fitted.checkpoint / "spent.json"
+    assert set(json.loads(spent.read_text())) == {"seconds", "processor_seconds"}
+    spent.write_text(json.dumps({"seconds": 500, "processor_seconds": 400}))
+    done = run_parts([fitted], tmp_path, lambda _: None)
+    assert seconds_of(done["fit"]) == pytest.approx(500, abs=1)
+    assert processor_seconds_of(done["fit"]) == pytest.approx(400, abs=1)
+    assert [path.name for path in tmp_path.iterdir()] == [fitted.folder]  # nothing is left to be gone on from
+
+
+def test_parts_that_know_the_time_on_the_wall_alone_are_taken_at_that(tmp_path: Path) -> None:
+    (tmp_path / "time.json").write_text(json.dumps({"seconds": 7.5}))
+    assert processor_seconds_of(tmp_path) == 7.5
+    (tmp_path / "time.json").write_text(json.dumps({"seconds": 7.5, "processor_seconds": 3.5}))
+    assert (seconds_of(tmp_path), processor_seconds_of(tmp_path)) == (7.5, 3.5)
+
+
+def test_seconds_of_the_processor_do_not_run_while_nothing_is_done(tmp_path: Path) -> None:
+    watch = Stopwatch(tmp_path)
+    time.sleep(0.3)
+    spent = watch.spent()
+    assert spent["seconds"] >= 0.3
+    assert spent["processor_seconds"] < 0.2
+
+
+def test_notes_of_time_are_rare_and_never_in_the_way(tmp_path: Path) -> None:
+    watch = Stopwatch(tmp_path / "kept")
+    watch.note()
+    (tmp_path / "kept" / "spent.json").unlink()
+    watch.note()
+    assert not (tmp_path / "kept" / "spent.json").exists()  # a moment ago it was there
+    (tmp_path / "file").write_text("")
+    Stopwatch(tmp_path / "file").note()  # there cannot be such a folder
 
 
 def test_finished_parts_are_not_done_again_but_changed_ones_are(tmp_path: Path) -> None:
@@ -81,6 +143,7 @@ def test_a_heavy_file_that_was_not_kept_is_made_again_only_for_who_needs_it(tmp_
 
     def fit(folder: Path, _: Done) -> None:
         calls.append("fit")
+        folder.with_name(fitted.checkpoint).mkdir(exist_ok=True)
         (folder / "model").write_text("large")
         write_values(folder, {"call": len(calls)})
 
@@ -90,8 +153,9 @@ def test_a_heavy_file_that_was_not_kept_is_made_again_only_for_who_needs_it(tmp_
 
     def parts(n_judges: int) -> list[Part]:
         judges = [Part(f"judge {i}", {}, judge) for i in range(n_judges)]
-        return [Part("fit", {}, fit, heavy=("model",)), *judges]
+        return [fitted, *judges]
 
+    fitted = Part("fit", {}, fit, heavy=("model",))
     said: list[str] = []
     done = run_parts(parts(1), tmp_path, said.append)
     (done["fit"] / "model").unlink()

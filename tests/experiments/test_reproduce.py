@@ -17,7 +17,7 @@ from PIL import Image
 
 from viewsplice.cli import main
 from viewsplice.exceptions import GeometryWarning
-from viewsplice.experiments import EXPERIMENTS, pages
+from viewsplice.experiments import EXPERIMENTS, contest, pages
 from viewsplice.experiments.fits import Options
 from viewsplice.experiments.pages import Shown, write_pages
 from viewsplice.experiments.results import PAPER, missing_rows
@@ -155,6 +155,8 @@ def test_baselines_have_tables_and_figures(folder: Path, with_baselines: Path) -
     assert {"Baselines beside SPLICE", "What stands beside these figures", "How the baselines were run"} <= titles
     assert "not available: no private space" in tables
     assert "too few seeds" in tables
+    for method in ("rrr-printed", "rrr-tuned"):  # dimensions against RRR, which is run twice as well
+        assert f"| {method} | R² of predicting lgn->v1 |" in tables
     assert "Baselines beside SPLICE" not in (folder / "tables.md").read_text()
     pictures = {path.stem: path.read_bytes() for path in (with_baselines / "figures").iterdir()}
     assert set(pictures) == FIGURES | {"baselines_shared_printed", "baselines_shared_tuned", "baselines_private"}
@@ -167,6 +169,43 @@ def test_baselines_have_tables_and_figures(folder: Path, with_baselines: Path) -
 def test_baselines_that_are_done_are_found_again(with_baselines: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "lgn-v1", "--quick", "--baselines", "--seeds", "3", "--out", str(with_baselines)]) == 0
     assert "part " not in capsys.readouterr().out
+
+
+def test_tables_have_what_is_done_when_a_run_of_baselines_is_interrupted(
+    folder: Path, with_baselines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(with_baselines / "parts", tmp_path / "parts")
+    left_out = {"deepcca-search", "seed-3-deepcca-tuned", "seed-3-lyu-printed", "baselines-figures"}
+    for path in (tmp_path / "parts").iterdir():
+        if path.name.rsplit("-", 1)[0] in left_out:
+            shutil.rmtree(path)
+    searched = contest._search
+    n_searches = 0
+
+    def once(*given: Any) -> dict[str, Any]:
+        nonlocal n_searches
+        n_searches += 1
+        return searched(*given)
+
+    def interrupt(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contest, "_search", once)
+        patch.setattr(contest, "_compete", interrupt)
+        arguments = ["reproduce", "lgn-v1", "--quick", "--baselines", "--seeds", "3", "--quiet", "--out", str(tmp_path)]
+        assert main(arguments) == 130
+    assert n_searches == 1
+    tables = (tmp_path / "tables.md").read_text()
+    n_parts = len(EXPERIMENTS["lgn-v1"].parts(Options((3,), quick=True, baselines=True)))
+    assert f"**Not finished: 3 of {n_parts} parts are still to be done.**" in tables
+    assert "not available: not run yet" in tables
+    rows = json.loads((tmp_path / "metrics.json").read_text())
+    whole = json.loads((with_baselines / "metrics.json").read_text())
+    assert rows == [row for row in whole if row["method"] not in ("deepcca-tuned", "lyu-printed")]
+    assert set(json.loads((tmp_path / "run.json").read_text())["seconds"]) >= {"cca: search", "deepcca: search"}
+    assert not (tmp_path / "report.html").exists()
+    assert "Not finished" not in (with_baselines / "tables.md").read_text()
 
 
 @pytest.mark.slow

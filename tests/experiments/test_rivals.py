@@ -44,6 +44,7 @@ def test_printed_settings_are_those_of_the_method() -> None:
     own = DMVAE.printed("lgn-v1").get_params(deep=False)
     assert described(found["dmvae"].printed.get_params(deep=False)) == described(own)
     assert found["cca"].printed.regularization == 1e-4
+    assert of("neural")["rrr"].printed.ridge == 0
 
 
 def test_sprites_come_through_the_principal_axes_of_splice() -> None:

@@ -11,7 +11,7 @@ from viewsplice.baselines.reduced_rank import ReducedRank, reduced_rank
 from viewsplice.baselines.rrr import RRR
 from viewsplice.baselines.selection import RankCurve, rank_curve
 from viewsplice.baselines.settings import PlainNetworks
-from viewsplice.baselines.tuning import TunedBaseline, time_limit, tune_baseline, tune_cca
+from viewsplice.baselines.tuning import TunedBaseline, time_limit, tune_baseline, tune_cca, tune_rrr
 
 __all__ = [
     "CCA",
@@ -34,4 +34,5 @@ __all__ = [
     "time_limit",
     "tune_baseline",
     "tune_cca",
+    "tune_rrr",
 ]

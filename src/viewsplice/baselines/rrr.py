@@ -64,6 +64,10 @@ class RRR(LinearBaseline):
         self.n_folds = n_folds
         self.random_state = random_state
 
+    def objective(self, X: Any, y: Any = None) -> float:
+        """Return 1 - R² of predicting each view from the others, averaged over views; lower is better."""
+        return 1 - self.score(X, y)
+
     def _check_settings(self) -> None:
         if self.ridge is None or (isinstance(self.ridge, str) and self.ridge != "auto"):
             raise ValueError(f"ridge is {self.ridge!r}; expected a number of at least 0, or 'auto'")

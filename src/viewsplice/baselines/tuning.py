@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +15,7 @@ from viewsplice._random import numpy_generator, root_seed
 from viewsplice.baselines.base import Baseline
 from viewsplice.baselines.cca import CCA
 from viewsplice.baselines.neural import NeuralBaseline
+from viewsplice.baselines.rrr import RRR
 from viewsplice.config import TrainConfig, check_number
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.training.loop import Callback, EpochEvent
@@ -22,6 +23,8 @@ from viewsplice.views import Views, as_views
 
 B = TypeVar("B", bound=Baseline)
 N = TypeVar("N", bound=NeuralBaseline)
+L = TypeVar("L", RRR, CCA)
+Clock = Callable[[], float]
 
 # Drawn evenly on a logarithmic scale.
 _RATES, _DECAYS = (1e-4, 3e-3), (1e-5, 1e-2)
@@ -47,14 +50,47 @@ class TunedBaseline(Generic[B]):
     trials: list[dict[str, Any]]
 
 
-def time_limit(seconds: float) -> Callback:
-    """Return a callback that ends a training in time: the clock starts now, and an epoch too long is not begun."""
+@dataclass(frozen=True)
+class Budget:
+    """What a search may take.
+
+    Attributes
+    ----------
+    n_trials, seconds
+        How many settings are tried, and in which time altogether.
+    clock
+        Which seconds, as in `time_limit`.
+    """
+
+    n_trials: int
+    seconds: float = math.inf
+    clock: Clock = time.monotonic
+
+    def limits(self) -> list[Callback]:
+        """Return what ends a trial that starts now."""
+        return [] if math.isinf(self.seconds) else [time_limit(self.seconds / self.n_trials, self.clock)]
+
+
+def time_limit(seconds: float, clock: Clock = time.monotonic) -> Callback:
+    """Return a callback that ends a training in time: the clock starts now, and an epoch too long is not begun.
+
+    Parameters
+    ----------
+    seconds
+        How long it may take.
+    clock
+        Which seconds: those on the wall, or with ``time.process_time`` those of the processor (all threads together),
+        which do not run while another process has it.
+    """
     check_number("seconds", seconds, low=0, open_low=True)
-    started = time.monotonic()
+    started, n_epochs = clock(), 0
 
     def is_over(event: EpochEvent) -> bool:
-        passed = time.monotonic() - started
-        return passed + passed / (event.epoch + 1) > seconds
+        # Epochs are counted here: those of an attempt that diverged took their time, too.
+        nonlocal n_epochs
+        n_epochs += 1
+        passed = clock() - started
+        return passed + passed / n_epochs > seconds
 
     return is_over
 
@@ -102,16 +138,25 @@ def tune_baseline(
         How many settings are tried, and in which time altogether; each trial gets an equal share.
     """
     check_number("n_trials", n_trials, low=1, integer=True)
+    views = Views(as_views(X, y), groups=groups)
+    budget = Budget(n_trials, seconds)
+    return tune_within(model, views, budget, validation=validation, callbacks=callbacks)
+
+
+def tune_within(
+    model: N, views: Views, budget: Budget, *, validation: Any, callbacks: Sequence[Callback] = ()
+) -> TunedBaseline[N]:
+    """Return what `tune_baseline` does, within a budget by any clock."""
     seed = root_seed(model.random_state)
     best, trials, lowest = None, [], math.inf
-    for trial in range(n_trials):
+    for trial in range(budget.n_trials):
         candidate, changed = drawn(model, numpy_generator(seed, "tuning", trial)) if trial else (clone(model), {})
         candidate.set_params(random_state=seed)
-        limits = [] if math.isinf(seconds) else [time_limit(seconds / n_trials)]
-        started = time.monotonic()
+        limits = budget.limits()
+        started = budget.clock()
         row: dict[str, Any] = {"settings": changed, "objective": math.inf, "ended": "divergence", "epochs": 0}
         try:
-            candidate.fit(X, y, groups=groups, validation=validation, callbacks=[*callbacks, *limits])
+            candidate.fit(views, validation=validation, callbacks=[*callbacks, *limits])
         except TrainingDivergedError as error:
             failure = error
         else:
@@ -119,7 +164,7 @@ def tune_baseline(
                 raise ValueError("validation holds too few rows to judge by; expected some to compare settings on")
             row |= {"objective": candidate.validation_objective_, "ended": candidate.ended_}
             row |= {"epochs": len(candidate.history_)}
-        trials.append({**row, "seconds": time.monotonic() - started})
+        trials.append({**row, "seconds": budget.clock() - started})
         if row["objective"] < lowest:
             best, lowest = candidate, row["objective"]
     if best is None:
@@ -137,18 +182,35 @@ def tune_cca(model: CCA, X: Any, y: Any = None, *, groups: Any = None, validatio
     X, y, groups, validation
         As for `fit`.
     """
-    views = Views(as_views(X, y), groups=groups)
+    settings = [{"regularization": regularization} for regularization in _REGULARIZATIONS]
+    return _best_of(model, settings, Views(as_views(X, y), groups=groups), validation)
+
+
+def tune_rrr(model: RRR, X: Any, y: Any = None, *, groups: Any = None, validation: Any = 0.1) -> TunedBaseline[RRR]:
+    """Return the RRR, without ridge or with a cross-validated one, that predicts most on the validation rows.
+
+    Parameters
+    ----------
+    model
+        The RRR whose ridge is to be found.
+    X, y, groups, validation
+        As for `fit`.
+    """
+    return _best_of(model, [{"ridge": 0.0}, {"ridge": "auto"}], Views(as_views(X, y), groups=groups), validation)
+
+
+def _best_of(model: L, settings: Sequence[Mapping[str, Any]], views: Views, validation: Any) -> TunedBaseline[L]:
+    """Return the best of some settings of a method without epochs, by its objective on the validation rows."""
     best, trials, lowest = None, [], math.inf
-    for regularization in _REGULARIZATIONS:
-        settings = {"regularization": regularization}
+    for changed in settings:
         started = time.monotonic()
-        candidate = with_settings(model, settings).fit(views, validation=validation)
+        candidate = with_settings(model, changed).fit(views, validation=validation)
         rows = candidate.split_["validation"]
         if not len(rows):
             raise ValueError("validation holds no rows to judge by; expected some to compare settings on")
         # Numbers beyond the rows stand for validation data that came as views of their own.
         objective = candidate.objective(views[rows] if rows[-1] < len(views) else validation)
-        row = {"settings": settings, "objective": objective, "ended": "closed form", "epochs": 0}
+        row = {"settings": dict(changed), "objective": objective, "ended": "closed form", "epochs": 0}
         trials.append({**row, "seconds": time.monotonic() - started})
         if best is None or objective < lowest:
             best, lowest = candidate, objective

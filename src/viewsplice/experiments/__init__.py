@@ -103,25 +103,53 @@ def reproduce(name: str, out: Path, options: Options, *, say: Say, command: str)
     """
     experiment = EXPERIMENTS[name]
     parts = experiment.parts(options)
+    own = {part.name for part in experiment.parts(replace(options, baselines=False))}
     if options.quick:
         parts = [replace(part, minutes=_QUICK_MINUTES) for part in parts]
-    done = run_parts(parts, out / "parts", say)
-    summary = experiment.summarize(done, options)
+    run = _Run(experiment, parts, options, command, out)
+
+    def told(done: Done) -> None:
+        """Write what is known so far: baselines take long, and those that are done need not wait for the others."""
+        if own <= set(done) and len(done) < len(parts):
+            _write(run, done)
+
+    done = run_parts(parts, out / "parts", say, told)
+    rows = _write(run, done)
+    write_pages(experiment.shown(options), done, out, command=command, notes=[_QUICK] if options.quick else [])
+    return rows
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What there is to do, and where it is written."""
+
+    experiment: Experiment
+    parts: Sequence[Part]
+    options: Options
+    command: str
+    out: Path
+
+
+def _write(run: _Run, done: Done) -> list[dict[str, Any]]:
+    """Write rows, tables, record and figures of what is done, all but for some baselines at most; return the rows."""
+    name, out = run.experiment.name, run.out
+    summary = run.experiment.summarize(done, run.options)
     missing = missing_rows(name, summary.results)
     if missing:
         raise RuntimeError(f"{name} left out {missing}; expected every figure of the paper's tables")
     rows = [result.to_dict() for result in summary.results]
     write_json(out / "metrics.json", rows)
-    write_json(out / "run.json", _record(parts, done, options, command))
+    write_json(out / "run.json", _record(done, run.options, run.command))
     tables = [paper_table(name, rows), *summary.tables]
-    head = [f"## {name}", *([f"**{_QUICK}**"] if options.quick else [])]
+    head = [f"## {name}", *([f"**{_QUICK}**"] if run.options.quick else [])]
+    n_open = len(run.parts) - len(done)
+    head += [f"**Not finished: {n_open} of {len(run.parts)} parts are still to be done.**"] if n_open else []
     write_atomic(out / "tables.md", ("\n\n".join([*head, *(table.markdown() for table in tables)]) + "\n").encode())
     _collect_figures(done, out / "figures")
-    write_pages(experiment.shown(options), done, out, command=command, notes=[_QUICK] if options.quick else [])
     return rows
 
 
-def _record(parts: Sequence[Part], done: Done, options: Options, command: str) -> dict[str, Any]:
+def _record(done: Done, options: Options, command: str) -> dict[str, Any]:
     return {
         "command": command,
         "seeds": list(options.seeds),
@@ -135,7 +163,7 @@ def _record(parts: Sequence[Part], done: Done, options: Options, command: str) -
             "numpy": numpy.__version__,
             "scikit-learn": sklearn.__version__,
         },
-        "seconds": {part.name: seconds_of(done[part.name]) for part in parts},
+        "seconds": {name: seconds_of(folder) for name, folder in done.items()},
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
@@ -21,7 +21,7 @@ from viewsplice.experiments.contest import (
 from viewsplice.experiments.parts import Done, read_values
 from viewsplice.experiments.results import Result, Table, paper_figure, spread, welch
 
-NOT_AVAILABLE = "not available"
+NOT_AVAILABLE, NOT_RUN = "not available", "not run yet"
 Value = Callable[[Mapping[str, Any]], float | None]
 # The two columns of SPLICE: how they are called in rows, and in words.
 _COLUMNS = {"splice-step1": STEP1, "splice": FULL}
@@ -64,19 +64,20 @@ def contest_tables(
 def absent_figures(contest: Contest, done: Done) -> dict[tuple[str, str], str]:
     """Return by (method, metric) why figures are missing, in words, with the number of seeds if it is not all."""
     found = {}
+    n_seeds = len(contest.seeds)
     for method, fits in entries(contest, done).items():
         for metric in contest.spaces:
             reasons = [
                 why_absent(contest, values, metric) for values in fits if metric not in shown_figures(contest, values)
             ]
-            if reasons:
-                counts = Counter(reasons)
-                texts = [
-                    reason if n == len(fits) else f"{reason} with {n} of {len(fits)} seeds"
-                    for reason, n in counts.items()
-                ]
-                found[method, metric] = "; ".join(texts)
+            counts = Counter([*reasons, *[NOT_RUN] * (n_seeds - len(fits))])
+            if counts:
+                found[method, metric] = "; ".join(_of_seeds(reason, n, n_seeds) for reason, n in counts.items())
     return found
+
+
+def _of_seeds(reason: str, n: int, n_seeds: int) -> str:
+    return reason if n == n_seeds else f"{reason} with {n} of {n_seeds} seeds"
 
 
 def comparison_table(
@@ -105,7 +106,8 @@ def comparison_table(
     for result in results:
         values.setdefault((result.method, result.metric), []).append(result.value)
     columns = {key: name for key, name in _COLUMNS.items() if any(method == key for method, _ in values)}
-    rows, beaten = [], []
+    rows: list[list[Any]] = []
+    beaten: dict[str, dict[str, list[str]]] = {}
     for metric in metrics:
         splice = {key: values.get((key, metric), []) for key in columns}
         missing: dict[str, list[str]] = {}
@@ -120,21 +122,27 @@ def comparison_table(
             for other in splice.values():
                 cells += [_cell(other, ""), _p(own, other)]
             rows.append([*cells, words])
-            beaten += [f"{method} in {metric} ({words})"] if words.startswith("better") else []
+            if words.startswith("better"):
+                beaten.setdefault(words.split(",")[0], {}).setdefault(metric, []).append(method)
         blank = [""] * (2 * len(columns) + 1)
         rows += [[metric, ", ".join(who), "", "", _cell([], reason), *blank] for reason, who in missing.items()]
     heads = ["figure", "method", "ended by", "paper", "viewsplice"]
     for name in columns.values():
         heads += [f"SPLICE, {name}", "p"]
-    return Table("Baselines beside SPLICE", [*heads, "in words"], rows, _comparison_note(beaten))
+    return Table("Baselines beside SPLICE", [*heads, "in words"], rows, _comparison_note(beaten, absent.values()))
 
 
-def _comparison_note(beaten: Sequence[str]) -> str:
-    told = (
-        f"Better than SPLICE in the mean over seeds: {'; '.join(beaten)}."
-        if beaten
-        else "No baseline is better than SPLICE in any of these figures."
-    )
+def _comparison_note(beaten: Mapping[str, Mapping[str, Sequence[str]]], reasons: Iterable[str]) -> str:
+    """Return what to know; ``beaten`` has, by what is said of them and by figure, the methods that are better."""
+    is_open = any(NOT_RUN in reason for reason in reasons)
+    told = f"No baseline {'that has run so far ' if is_open else ''}is better than SPLICE in any of these figures."
+    if beaten:
+        texts = [
+            f"{words[0].upper()}{words[1:]} in the mean over seeds: "
+            + "; ".join(f"{', '.join(methods)} in {metric}" for metric, methods in found.items())
+            for words, found in sorted(beaten.items(), key=lambda one: len(one[0]))
+        ]
+        told = f"{'. '.join(texts)}. The last column says how sure that is."
     return (
         f"Test rows, mean ± SD over the first seeds, {N_SEEDS} at most (SPLICE: all); p of Welch's test, two-sided. "
         "`-printed`: the settings printed in the paper, or in the method's own; `-tuned`: settings found by the "
@@ -192,7 +200,7 @@ def runs_table(contest: Contest, done: Done) -> Table:
     note = (
         "By seed. A fit ends at convergence (its objective on validation rows no longer improves), after the printed "
         f"number of epochs, or when {TIMES} times the seconds of SPLICE on the same data are over. A search has that "
-        "time once more."
+        "time once more. Seconds are those of the processor: what else the machine does makes no difference."
     )
     heads = ["method", "ended by", "epochs", "seconds, of those allowed", "settings found", "to be careful about"]
     return Table("How the baselines were run", heads, rows, note)
@@ -201,7 +209,7 @@ def runs_table(contest: Contest, done: Done) -> Table:
 def _ends(fits: Sequence[Mapping[str, Any]]) -> str:
     """Return what ended the fits of all seeds."""
     ends = Counter(values["fit"]["ended"] for values in fits)
-    return ", ".join(end if n == len(fits) else f"{end} ({n} of {len(fits)})" for end, n in ends.items())
+    return ", ".join(end if n == len(fits) else f"{end} ({n} of {len(fits)})" for end, n in ends.items()) or NOT_RUN
 
 
 def _tuning(contest: Contest, method: str, done: Done) -> str:
@@ -209,7 +217,10 @@ def _tuning(contest: Contest, method: str, done: Done) -> str:
     name, run = method.rsplit("-", 1)
     if run == RUNS[0]:
         return "as printed"
-    found = read_values(done[f"{contest.prefix}{name}: search"])
+    search = f"{contest.prefix}{name}: search"
+    if search not in done:
+        return NOT_RUN
+    found = read_values(done[search])
     if found["chosen"] is None:
         return "none: every trial diverged"
     [rival] = [one for one in contest.rivals if one.name == name]
@@ -222,7 +233,7 @@ def _tuning(contest: Contest, method: str, done: Done) -> str:
 def _short(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"with rate {value['learning_rate']:.2g} and {value['n_steps']} steps"
-    return f"{value:.2g}"
+    return value if isinstance(value, str) else f"{value:.2g}"
 
 
 def _remarks(fits: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,28 +1,29 @@
 """Baselines against SPLICE as parts of an experiment: each run as printed, and once more with settings found for it.
 
 The same splits, widths, metrics and judges as for SPLICE. A fit ends where its validation objective has converged, or
-after three times the seconds that SPLICE took for the same data in the same folder; what ended it is kept.
+after three times the seconds that SPLICE took for the same data in the same folder; what ended it is kept. Seconds are
+those of the processor, so that it does not matter what else the machine does.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sklearn.base import clone
 
 from viewsplice._types import Array
-from viewsplice.baselines import CCA, AdversaryConfig, TunedBaseline, time_limit, tune_baseline, tune_cca
+from viewsplice.baselines import CCA, RRR, AdversaryConfig, TunedBaseline, time_limit, tune_cca, tune_rrr
 from viewsplice.baselines.base import Baseline
 from viewsplice.baselines.neural import NeuralBaseline
-from viewsplice.baselines.tuning import with_settings
+from viewsplice.baselines.tuning import Budget, tune_within, with_settings
 from viewsplice.datasets import MultiViewData
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.experiments.fits import Model, Options
-from viewsplice.experiments.parts import ARRAYS, Done, Part, hash_of, read_values, seconds_of, write_values
+from viewsplice.experiments.parts import ARRAYS, Done, Part, hash_of, processor_seconds_of, read_values, write_values
 from viewsplice.experiments.results import Result
 from viewsplice.experiments.rivals import Rival, settings_of
 from viewsplice.training.loop import Callback
@@ -82,13 +83,20 @@ class Contest:
         """The seeds that baselines run with."""
         return self.options.seeds[:N_SEEDS]
 
+    def allowed(self, seed: int, done: Done) -> float:
+        """Return how many seconds of the processor a fit, or a whole search, may take."""
+        return TIMES * processor_seconds_of(done[self.splice(seed)])
+
     def part_name(self, seed: int, rival: Rival, run: str) -> str:
         """Return the name of the part that fits and judges a rival."""
         return f"{self.prefix}seed {seed}: {rival.name}-{run}{rival.label}"
 
 
-def contest_parts(contest: Contest, variants: Mapping[str, Sequence[Rival]] | None = None) -> list[Part]:
-    """Return for every rival its printed fits, its search, and its tuned fits.
+def contest_rounds(contest: Contest, variants: Mapping[str, Sequence[Rival]] | None = None) -> list[list[Part]]:
+    """Return what there is to do in the order in which it tells most: all rivals with one seed after the other.
+
+    The last round is that of the variants. Every rival runs as printed, then with the settings found for it, which are
+    looked for in the first round.
 
     Parameters
     ----------
@@ -97,22 +105,34 @@ def contest_parts(contest: Contest, variants: Mapping[str, Sequence[Rival]] | No
     variants
         By name of a rival, others that run with the first seed only and with the settings found for it.
     """
-    found = []
-    for rival in contest.rivals:
-        search = _search_part(contest, rival)
-        runs = [(rival, seed) for seed in contest.seeds]
-        runs += [(variant, contest.seeds[0]) for variant in (variants or {}).get(rival.name, ())]
-        found += [_printed_part(contest, *one) for one in runs]
-        found += [search, *(_tuned_part(contest, *one, search) for one in runs)]
-    return found
+    searches = {rival.name: _search_part(contest, rival) for rival in contest.rivals}
+    rounds: list[list[Part]] = []
+    for seed in contest.seeds:
+        rounds.append([])
+        for rival in contest.rivals:
+            search = searches[rival.name]
+            rounds[-1] += [_printed_part(contest, rival, seed), *([search] if len(rounds) == 1 else [])]
+            rounds[-1].append(_tuned_part(contest, rival, seed, search))
+    first, more = contest.seeds[0], [(name, own) for name, found in (variants or {}).items() for own in found]
+    last = [
+        [_printed_part(contest, own, first), _tuned_part(contest, own, first, searches[name])] for name, own in more
+    ]
+    return [*rounds, [part for pair in last for part in pair]]
 
 
 def with_figures(
-    contest: Contest, fits: Sequence[Part], found: Sequence[Part], draw: Callable[[Path, Done], None]
+    contest: Contest, fits: Sequence[Part], rounds: Sequence[Sequence[Part]], draw: Callable[[Path, Done], None]
 ) -> list[Part]:
-    """Return the parts of a contest, and one that draws it; ``fits`` are those of SPLICE."""
-    shown = {"figures": 1, "quick": contest.options.quick, "fits": {p.name: p.folder for p in (*fits, *found)}}
-    return [*found, Part(f"{contest.prefix}baselines: figures", shown, draw, 2)]
+    """Return all rounds and, after the first one, the part that draws it; ``fits`` are those of SPLICE."""
+    first, *others = rounds
+    figures = figures_part(contest, "baselines: figures", [*fits, *first], draw)
+    return [*first, figures, *(part for one in others for part in one)]
+
+
+def figures_part(contest: Contest, name: str, fits: Sequence[Part], draw: Callable[[Path, Done], None]) -> Part:
+    """Return a part that draws some fits, those of SPLICE among them."""
+    shown = {"figures": 2, "quick": contest.options.quick, "fits": {part.name: part.folder for part in fits}}
+    return Part(f"{contest.prefix}{name}", shown, draw, 2)
 
 
 def _printed_part(contest: Contest, rival: Rival, seed: int) -> Part:
@@ -150,35 +170,28 @@ def _search_part(contest: Contest, rival: Rival) -> Part:
     settings = {"starts": [settings_of(start) for start in starts], "n_trials": n_trials}
 
     def work(folder: Path, done: Done) -> None:
-        seconds = TIMES * seconds_of(done[contest.splice(seed)])
-        write_values(folder, _search(starts, contest.load(seed), n_trials, seconds, contest.options.callbacks))
+        budget = Budget(n_trials, contest.allowed(seed, done), time.process_time)
+        write_values(folder, _search(starts, contest.load(seed), budget, contest.options.callbacks))
 
     settings |= _common_settings(contest, seed)
     return Part(f"{contest.prefix}{rival.name}: search", settings, work, contest.minutes)
 
 
 def _search(
-    starts: Sequence[Baseline],
-    data: MultiViewData,
-    n_trials: int,
-    seconds: float,
-    callbacks: Sequence[Callback],
+    starts: Sequence[Baseline], data: MultiViewData, budget: Budget, callbacks: Sequence[Callback]
 ) -> dict[str, Any]:
     """Return what was tried, and start and settings with the lowest objective on the validation rows (or None)."""
     views, validation = data.training()
-    share = n_trials // len(starts)
+    share = replace(budget, n_trials=budget.n_trials // len(starts), seconds=budget.seconds / len(starts))
     chosen, lowest, trials = None, float("inf"), []
     for number, start in enumerate(starts):
         try:
             found: TunedBaseline[Any]
             if isinstance(start, NeuralBaseline):
-                allowed = seconds / len(starts)
-                found = tune_baseline(
-                    start, views, n_trials=share, seconds=allowed, validation=validation, callbacks=callbacks
-                )
+                found = tune_within(start, views, share, validation=validation, callbacks=callbacks)
             else:
-                assert isinstance(start, CCA)
-                found = tune_cca(start, views, validation=validation)
+                assert isinstance(start, RRR | CCA)
+                found = (tune_rrr if isinstance(start, RRR) else tune_cca)(start, views, validation=validation)
         except TrainingDivergedError:
             continue
         for trial in found.trials:
@@ -186,7 +199,7 @@ def _search(
             trials.append(plain)
             if plain["objective"] < lowest:
                 chosen, lowest = {"start": number, "settings": plain["settings"]}, plain["objective"]
-    return {"chosen": chosen, "trials": trials, "allowed": seconds}
+    return {"chosen": chosen, "trials": trials, "allowed": budget.seconds}
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,7 +213,7 @@ def _settings(plain: Mapping[str, Any]) -> dict[str, Any]:
 
 def _compete(contest: Contest, model: Baseline | None, seed: int, folder: Path, done: Done) -> None:
     """Fit and judge; a fit that diverges, or a search that found nothing, leaves that to be told."""
-    data, seconds = contest.load(seed), TIMES * seconds_of(done[contest.splice(seed)])
+    data, seconds = contest.load(seed), contest.allowed(seed, done)
     fit: dict[str, Any] = {"ended": DIVERGED, "epochs": 0, "seconds": 0.0, "allowed": seconds}
     values: dict[str, Any] = {}
     arrays: dict[str, Array] = {}
@@ -214,38 +227,44 @@ def _compete(contest: Contest, model: Baseline | None, seed: int, folder: Path, 
 def _fit(model: Baseline, data: MultiViewData, seconds: float, callbacks: Sequence[Callback]) -> dict[str, Any]:
     """Fit in place and in time; return what is to be told of it."""
     views, validation = data.training()
-    started = time.monotonic()
+    clock = time.process_time
+    started = clock()
     try:
-        model.fit(views, validation=validation, callbacks=[*callbacks, time_limit(seconds)])
+        model.fit(views, validation=validation, callbacks=[*callbacks, time_limit(seconds, clock)])
     except TrainingDivergedError as error:
-        return {"ended": DIVERGED, "epochs": len(error.history), "seconds": time.monotonic() - started}
+        return {"ended": DIVERGED, "epochs": len(error.history), "seconds": clock() - started}
     ended = getattr(model, "ended_", "closed form")
     return {
         "ended": _ENDS.get(ended, ended),
         "epochs": len(getattr(model, "history_", ())),
-        "seconds": time.monotonic() - started,
+        "seconds": clock() - started,
         "settings": settings_of(model),
         "adversary": getattr(model, "adversary_", {}),
     }
 
 
 def entries(contest: Contest, done: Done) -> dict[str, list[dict[str, Any]]]:
-    """Return by method, such as ``"dmvae-tuned"``, what was found with each seed."""
+    """Return by method, such as ``"dmvae-tuned"``, what was found with each seed that has been run."""
     return {
-        f"{rival.name}-{run}": [read_values(done[contest.part_name(seed, rival, run)]) for seed in contest.seeds]
+        f"{rival.name}-{run}": [read_values(done[name]) for name in _finished(contest, done, rival, run).values()]
         for rival in contest.rivals
         for run in RUNS
     }
 
 
+def _finished(contest: Contest, done: Done, rival: Rival, run: str) -> dict[int, str]:
+    """Return by seed the names of a rival's finished parts."""
+    names = {seed: contest.part_name(seed, rival, run) for seed in contest.seeds}
+    return {seed: name for seed, name in names.items() if name in done}
+
+
 def contest_results(contest: Contest, done: Done) -> list[Result]:
-    """Return the figures of all rivals as rows; what a method lacks is left out."""
+    """Return the figures of all rivals as rows; what a method lacks, or has not been run, is left out."""
     found = []
     for rival in contest.rivals:
         for run in RUNS:
-            for seed in contest.seeds:
-                folder = done[contest.part_name(seed, rival, run)]
-                values, code = read_values(folder), hash_of(folder)
+            for seed, name in _finished(contest, done, rival, run).items():
+                values, code = read_values(done[name]), hash_of(done[name])
                 method = f"{rival.name}-{run}"
                 found += [
                     Result(contest.experiment, method, metric, value, seed, values["rows"], code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from viewsplice.sweeps.curves import Curve, held_out_scores, rank_curves, rank_s
 from viewsplice.views import Views
 
 N_FOLDS = 3
+# Of RRR as a baseline, which is run twice as all others are; None: cross-validated.
+RIDGES: Mapping[str, float | None] = {"rrr-printed": 0.0, "rrr-tuned": None}
 
 
 def curve_parts(
@@ -61,13 +64,22 @@ def curve_parts(
         for fold in range(N_FOLDS):
             work = _fold_work(load, chosen, fold, options)
             found.append(Part(f"{prefix}scan: width {width}, fold {fold}", {**settings, "fold": fold}, work, minutes))
+    return [*found, _ranks_part(load, data_settings, f"{prefix}scan: RRR", ridge)]
 
-    def ranks(folder: Path, _: Done) -> None:
+
+def ridge_parts(load: Callable[[], MultiViewData], data_settings: Mapping[str, Any], prefix: str = "") -> list[Part]:
+    """Return RRR of all ranks on the same folds as printed, without ridge, and with a cross-validated one."""
+    return [_ranks_part(load, data_settings, f"{prefix}scan: {name}", ridge) for name, ridge in RIDGES.items()]
+
+
+def _ranks_part(
+    load: Callable[[], MultiViewData], data_settings: Mapping[str, Any], name: str, ridge: float | None
+) -> Part:
+    def work(folder: Path, _: Done) -> None:
         views, groups = _rows(load())
         write_values(folder, rank_scores(views, list(folds(len(views), N_FOLDS, groups, 0)), ridge=ridge))
 
-    settings = {"scan": 1, "folds": N_FOLDS, "ridge": ridge, **data_settings}
-    return [*found, Part(f"{prefix}scan: RRR", settings, ranks, 0.2)]
+    return Part(name, {"scan": 1, "folds": N_FOLDS, "ridge": ridge, **data_settings}, work, 0.2)
 
 
 def _fold_work(
@@ -115,6 +127,18 @@ def curves_table(curves: Sequence[Curve], title: str = "Shared dimensions needed
     note = f"{N_FOLDS} folds, the same for both methods; test rows are left out."
     heads = ["method", "score", "smallest within max(SEM, 0.01)", "smallest within one SEM", "best score", "its SEM"]
     return Table(title, heads, rows, note)
+
+
+def ridges_table(done: Done, prefix: str = "") -> Table:
+    """Return the same of RRR without ridge and with one, as far as they are done."""
+    curves = [
+        replace(curve, method=name)
+        for name in RIDGES
+        if f"{prefix}scan: {name}" in done
+        for curve in rank_curves(read_values(done[f"{prefix}scan: {name}"]))
+    ]
+    title = f"{prefix}ranks needed by RRR, without ridge and with a cross-validated one"
+    return curves_table(curves, title[0].upper() + title[1:])
 
 
 def draw_curves(curves: Sequence[Curve]) -> Axes:

@@ -14,6 +14,7 @@ from viewsplice.config import TrainConfig
 from viewsplice.datasets import MultiViewData
 from viewsplice.estimator import SPLICE
 from viewsplice.experiments.parts import Part
+from viewsplice.experiments.stopwatch import Stopwatch
 from viewsplice.io import write_json
 from viewsplice.metrics import effective_dimension_of, is_collapsed, latent_spread, reconstruction_r2
 from viewsplice.persistence import settings_to_json
@@ -102,9 +103,10 @@ def fit_part(
         chosen["training"] = QUICK
 
     def work(folder: Path, _: Mapping[str, Path]) -> None:
-        views, validation = load().training()
         kept = folder.with_name(part.checkpoint)
-        model = SPLICE(**chosen).fit(views, validation=validation, callbacks=options.callbacks, checkpoint=kept)
+        callbacks = [*options.callbacks, Stopwatch(kept).note]
+        views, validation = load().training()
+        model = SPLICE(**chosen).fit(views, validation=validation, callbacks=callbacks, checkpoint=kept)
         model.save(folder / MODEL)
         write_json(folder / FIT, {"attempts": model.history_[-1]["attempt"] + 1, "notes": model.notes_})
 

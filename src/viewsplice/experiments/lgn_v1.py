@@ -9,7 +9,7 @@ from typing import Any
 
 from viewsplice.datasets import MultiViewData, lgn_v1
 from viewsplice.experiments.contest import Contest
-from viewsplice.experiments.curves import curve_parts, curves_table, draw_curves, read_curves
+from viewsplice.experiments.curves import curve_parts, curves_table, draw_curves, read_curves, ridge_parts, ridges_table
 from viewsplice.experiments.drawing import save
 from viewsplice.experiments.fits import Options, fit_part, load_fit
 from viewsplice.experiments.lgn_v1_figures import draw
@@ -38,16 +38,18 @@ def parts(options: Options) -> list[Part]:
         for noise, ratio in NOISES:
             found += _pair(seed, noise_name(noise, ratio), options, noise=noise, ratio=ratio)
     first = options.seeds[0]
+    load = partial(_data, _trials(options, scan=True), 0.0, 6.0, first)
+    settings = {"data": "lgn_v1", "n_trials": _trials(options, scan=True), "seed": first}
     found += curve_parts(
-        partial(_data, _trials(options, scan=True), 0.0, 6.0, first),
-        {"data": "lgn_v1", "n_trials": _trials(options, scan=True), "seed": first},
+        load,
+        settings,
         options,
         widths=_widths(options),
         params={"n_private": 1, "random_state": first},
         minutes=0.7,
     )
     shown = {"figures": 1, "seed": first, "quick": options.quick, "fits": {p.name: p.folder for p in found}}
-    others = rival_parts(_contest(options), found) if options.baselines else []
+    others = [*ridge_parts(load, settings), *rival_parts(_contest(options), found)] if options.baselines else []
     return [*found, Part("figures", shown, partial(_draw, options), 1.0), *others]
 
 
@@ -136,7 +138,8 @@ def summarize(done: Done, options: Options) -> Summary:
     ]
     tables.append(curves_table(read_curves(done, _widths(options))))
     others = rival_summary(_contest(options), done, results) if options.baselines else Summary([])
-    return Summary([*results, *others.results], [*tables, *others.tables])
+    ranks = [ridges_table(done)] if options.baselines else []
+    return Summary([*results, *others.results], [*tables, *others.tables, *ranks])
 
 
 def _results(done: Done, fit: str, method: str, seed: int) -> list[Result]:

@@ -14,7 +14,7 @@ from viewsplice.baselines import CCA
 from viewsplice.baselines.neural import NeuralBaseline
 from viewsplice.datasets import MultiViewData
 from viewsplice.experiments.comparison import Value, contest_tables
-from viewsplice.experiments.contest import FULL, RUNS, STEP1, Contest, contest_parts, contest_results, with_figures
+from viewsplice.experiments.contest import FULL, RUNS, STEP1, Contest, contest_results, contest_rounds, with_figures
 from viewsplice.experiments.drawing import Space
 from viewsplice.experiments.fits import Model, Options, load_fit
 from viewsplice.experiments.parts import Done, Part
@@ -101,7 +101,7 @@ def pictures(model: Model, test: MultiViewData) -> dict[str, Array]:
 
 def rival_parts(contest: Contest, fits: Sequence[Part]) -> list[Part]:
     """Return the fits of all baselines and their figures; ``fits`` are SPLICE's."""
-    return with_figures(contest, fits, contest_parts(contest), partial(_draw, contest))
+    return with_figures(contest, fits, contest_rounds(contest), partial(_draw, contest))
 
 
 def rival_summary(contest: Contest, done: Done, results: Sequence[Result]) -> Summary:

@@ -15,8 +15,8 @@ from viewsplice.baselines import RRR
 from viewsplice.counts import square_root
 from viewsplice.datasets import MultiViewData, steinmetz, v1_v2
 from viewsplice.estimator import SPLICE
-from viewsplice.experiments.contest import Contest, contest_parts, entries
-from viewsplice.experiments.curves import curve_parts, curves_table, draw_curves, read_curves
+from viewsplice.experiments.contest import Contest, contest_rounds, entries
+from viewsplice.experiments.curves import curve_parts, curves_table, draw_curves, read_curves, ridge_parts, ridges_table
 from viewsplice.experiments.drawing import save
 from viewsplice.experiments.fits import Options, fit_part, load_fit, stand_beside
 from viewsplice.experiments.neural_figures import draw_latents, draw_prediction
@@ -81,7 +81,7 @@ def parts(options: Options) -> list[Part]:
 
 
 def _contests(options: Options) -> dict[str, Contest]:
-    """Return what CCA is to do, by recording."""
+    """Return what linear baselines are to do, by recording."""
     return {
         recording.name: recording_contest(
             recording.name,
@@ -96,9 +96,16 @@ def _contests(options: Options) -> dict[str, Contest]:
 
 def _rival_parts(options: Options, fits: Sequence[Part]) -> list[Part]:
     contests = _contests(options)
-    found = [part for contest in contests.values() for part in contest_parts(contest)]
+    found = [part for contest in contests.values() for one in contest_rounds(contest) for part in one]
+    for recording in _scanned():
+        load = partial(_data, recording.loader, options.data, options.quick, options.seeds[0])
+        found += ridge_parts(load, _settings(recording, options.seeds[0], options), f"{recording.name}: ")
     shown = {"figures": 1, "quick": options.quick, "fits": {part.name: part.folder for part in (*fits, *found)}}
     return [*found, Part("baselines: figures", shown, partial(_draw_rivals, options), 0.5)]
+
+
+def _scanned() -> list[Recording]:
+    return [recording for recording in RECORDINGS if recording.is_scanned]
 
 
 def _n_shuffles(options: Options) -> int:
@@ -211,7 +218,8 @@ def _draw_rivals(options: Options, folder: Path, done: Done) -> None:
         fits = entries(contest, done)
         merged = []
         for number, seed in enumerate(contest.seeds):
-            seen = dict(read_values(done[f"{recording.name}: seed {seed}, judged"])["prediction"])
+            known = read_values(done[f"{recording.name}: seed {seed}, judged"])["prediction"]
+            seen = {key: value for key, value in known.items() if key.startswith("SPLICE")}
             for method, values in fits.items():
                 seen |= {f"{method}: {arrow}": v for arrow, v in values[number]["prediction"].items()}
             merged.append(seen)
@@ -231,7 +239,8 @@ def summarize(done: Done, options: Options) -> Summary:
             tables.append(curves_table(curves, f"{recording.name}: shared dimensions needed"))
         tables.append(_decoding_table(done, recording, options.seeds))
     others = rival_summary(_contests(options), done, results) if options.baselines else Summary([])
-    return Summary([*results, *others.results], [*tables, *others.tables])
+    ranks = [ridges_table(done, f"{recording.name}: ") for recording in _scanned() if options.baselines]
+    return Summary([*results, *others.results], [*tables, *others.tables, *ranks])
 
 
 def _results(done: Done, recording: Recording, seed: int) -> list[Result]:

@@ -1,4 +1,4 @@
-"""CCA on real recordings: what it tells of one area from the other, beside SPLICE and reduced-rank regression."""
+"""Linear baselines on real recordings: what they tell of one area from the other, beside SPLICE."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def recording_contest(
     data_settings: Callable[[int], Mapping[str, Any]],
     n_shuffles: int,
 ) -> Contest:
-    """Return what CCA is to do with a recording: the number of pairs is found, as the widths of SPLICE are."""
+    """Return what RRR and CCA are to do with a recording: ranks and numbers of pairs are found, as widths of SPLICE."""
 
     def judge(model: Model, data: MultiViewData) -> tuple[dict[str, Any], dict[str, Array]]:
         test = data.rows("test")
         generator = np.random.default_rng(0)
-        found = told(model, test, n_shuffles, generator)  # type: ignore[arg-type]  # CCA predicts
+        found = told(model, test, n_shuffles, generator)  # type: ignore[arg-type]  # both predict
         return {"prediction": found, **stand_beside(model, test, model.transform(test.views).spaces())}, {}
 
     return Contest(
@@ -89,21 +89,21 @@ def recording_contest(
 
 
 def rival_summary(contests: Mapping[str, Contest], done: Done, results: Sequence[Result]) -> Summary:
-    """Return the rows of CCA, and tables beside SPLICE and RRR, whose rows are ``results``; contests by recording."""
+    """Return the rows of RRR and CCA, and tables beside SPLICE, whose rows are ``results``; contests by recording."""
     found: list[Result] = []
     rows = []
     for recording, contest in contests.items():
-        fits = entries(contest, done)
-        arrows = next(iter(fits.values()))[0]["prediction"]
+        fits = {method: values for method, values in entries(contest, done).items() if values}
+        arrows = next(iter(fits.values()))[0]["prediction"] if fits else {}
         whole = replace(contest, spaces={f"{METRIC} {recording} {arrow}": arrow for arrow in arrows})
         found += contest_results(whole, done)
         rows += [[recording, *row] for row in _rows(fits, list(arrows))]
-    heads = ["recording", "arrow", "method", "R² of prediction", "null", "largest p", "pairs found", "regularization"]
+    heads = ["recording", "arrow", "method", "R² of prediction", "null", "largest p", "rank or pairs", "ridge or r"]
     note = "Test trials; the null pairs each trial of one area with another trial of the other."
-    methods = ["rrr", *dict.fromkeys(result.method for result in found)]
+    methods = list(dict.fromkeys(result.method for result in found))
     metrics = list(dict.fromkeys(result.metric for result in found))
     compared = comparison_table(NAME, [*results, *found], dict.fromkeys(methods, "closed form"), metrics, {})
-    return Summary(found, [Table("Canonical correlation analysis", heads, rows, note), compared])
+    return Summary(found, [Table("Linear baselines", heads, rows, note), compared])
 
 
 def _rows(fits: Mapping[str, Sequence[Mapping[str, Any]]], arrows: Sequence[str]) -> list[list[Any]]:
@@ -119,7 +119,13 @@ def _rows(fits: Mapping[str, Sequence[Mapping[str, Any]]], arrows: Sequence[str]
                     spread([one["null_mean"] for one in seen], 3),
                     f"{max(one['p'] for one in seen):.3g}",
                     ", ".join(str(v["widths"][arrow]) for v in values),
-                    ", ".join(f"{v['fit']['settings']['parameters']['regularization']:g}" for v in values),
+                    ", ".join(_weight(v["fit"]["settings"]["parameters"]) for v in values),
                 ]
             )
     return rows
+
+
+def _weight(parameters: Mapping[str, Any]) -> str:
+    """Return the ridge of RRR, or the regularization of CCA."""
+    value = parameters.get("ridge", parameters.get("regularization"))
+    return value if isinstance(value, str) else f"{value:g}"

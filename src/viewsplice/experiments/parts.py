@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from viewsplice._types import Array
+from viewsplice.experiments.stopwatch import Stopwatch
 from viewsplice.io import settings_hash, write_json
 from viewsplice.sweeps.tasks import slug
 
@@ -95,11 +95,24 @@ class Done(Mapping[str, Path]):
                 part.work(temporary, self)
                 for file in missing:
                     os.replace(temporary / file, target / file)
+            shutil.rmtree(target.with_name(part.checkpoint), ignore_errors=True)
         return target
 
 
-def run_parts(parts: Sequence[Part], folder: Path, say: Say) -> Done:
-    """Do what is not yet done, in order; return the folder of each part by its name."""
+def run_parts(parts: Sequence[Part], folder: Path, say: Say, told: Callable[[Done], None] | None = None) -> Done:
+    """Do what is not yet done, in order; return the folder of each part by its name.
+
+    Parameters
+    ----------
+    parts
+        What there is to do; a part may need those before it.
+    folder
+        Where their folders are.
+    say
+        Told which part begins and how long the rest will take.
+    told
+        Called after each part that had to be done, with all that are done by then, later ones among them.
+    """
     names = [part.name for part in parts]
     if len(set(names)) < len(names):
         raise ValueError(f"parts share names: {sorted(name for name in set(names) if names.count(name) > 1)}")
@@ -108,23 +121,36 @@ def run_parts(parts: Sequence[Part], folder: Path, say: Say) -> Done:
     pace = _Pace(parts, folder)
     for number, part in enumerate(parts, start=1):
         target = folder / part.folder
-        if not target.is_dir():
+        is_open = not target.is_dir()
+        if is_open:
             say(f"part {number} of {len(parts)}: {part.name} ({pace.left(number - 1)})")
             pace.note(part, _do(part, target, done))
         done.add(part)
+        if is_open and told is not None:
+            told(_found(parts, folder, say))
+    return done
+
+
+def _found(parts: Sequence[Part], folder: Path, say: Say) -> Done:
+    """Return the parts that are done, also those that come after open ones."""
+    done = Done(folder, say)
+    for part in parts:
+        if (folder / part.folder).is_dir():
+            done.add(part)
     return done
 
 
 def _do(part: Part, target: Path, done: Done) -> float:
     """Fill a temporary folder and give it its final name; return the seconds it took."""
-    started = time.monotonic()
+    kept = target.with_name(part.checkpoint)
+    watch = Stopwatch(kept)
     with _temporary(target) as temporary:
         part.work(temporary, done)
-        seconds = time.monotonic() - started
-        write_json(temporary / TIME, {"part": part.name, "settings": part.settings, "seconds": round(seconds, 2)})
+        spent = watch.spent()
+        write_json(temporary / TIME, {"part": part.name, "settings": part.settings, **spent})
         _settle(temporary, target)
-        shutil.rmtree(target.with_name(part.checkpoint), ignore_errors=True)
-    return seconds
+        shutil.rmtree(kept, ignore_errors=True)
+    return spent["seconds"]
 
 
 @contextmanager
@@ -193,5 +219,11 @@ def hash_of(folder: Path) -> str:
 
 
 def seconds_of(folder: Path) -> float:
-    """Return how long a finished part took."""
+    """Return how long a finished part took on the wall."""
     return float(json.loads((folder / TIME).read_text(encoding="utf-8"))["seconds"])
+
+
+def processor_seconds_of(folder: Path) -> float:
+    """Return how long a finished part kept the processor busy; where only the time on the wall is known, that."""
+    told = json.loads((folder / TIME).read_text(encoding="utf-8"))
+    return float(told.get("processor_seconds", told["seconds"]))

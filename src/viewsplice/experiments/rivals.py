@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from viewsplice.baselines import CCA, DCCAE, DMVAE, AdversaryConfig, DeepCCA, Karakasis, Lyu
+from viewsplice.baselines import CCA, DCCAE, DMVAE, RRR, AdversaryConfig, DeepCCA, Karakasis, Lyu
 from viewsplice.baselines.base import Baseline
 from viewsplice.baselines.neural import NeuralBaseline
 from viewsplice.baselines.settings import default_training
@@ -22,7 +22,7 @@ METHODS: Mapping[str, Sequence[type[Baseline]]] = {
     "lgn-v1": (CCA, DeepCCA, DCCAE, Karakasis, Lyu, DMVAE),
     "rotated-mnist": (DeepCCA, DCCAE, Karakasis, Lyu, DMVAE),
     "sprites": (Lyu, DMVAE),
-    "neural": (CCA,),
+    "neural": (RRR, CCA),
 }
 # Long enough for every method to converge, or to use up its time.
 _MOST_EPOCHS, _PATIENCE, _JUDGED_ROWS = 1_000, 20, 2_048
@@ -87,7 +87,7 @@ def rivals(experiment: str, *, n_shared: Any, n_private: Any, quick: bool) -> li
 def _printed(method: type[Baseline], experiment: str) -> Baseline:
     """Return the method as printed; Sprites come through the same principal axes as for SPLICE."""
     if not issubclass(method, NeuralBaseline):
-        return CCA(regularization=1e-4)
+        return RRR() if method is RRR else CCA(regularization=1e-4)
     model = method.printed(experiment)
     if experiment == "sprites":
         model.set_params(training=replace(model.training or TrainConfig(), retained_variance=_retained_variance()))
@@ -97,7 +97,7 @@ def _printed(method: type[Baseline], experiment: str) -> Baseline:
 def _starts(method: type[Baseline], experiment: str) -> list[Baseline]:
     """Return the method's own settings with the networks of the paper and with those of SPLICE's recipe."""
     if not issubclass(method, NeuralBaseline):
-        return [CCA()]
+        return [RRR() if method is RRR else CCA()]
     training = TrainConfig(
         epochs=_MOST_EPOCHS,
         patience=_PATIENCE,

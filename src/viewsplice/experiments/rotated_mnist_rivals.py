@@ -17,10 +17,19 @@ from viewsplice.baselines.shared_private import SharedPrivateBaseline
 from viewsplice.datasets import MultiViewData
 from viewsplice.estimator import SPLICE
 from viewsplice.experiments.comparison import NOT_AVAILABLE, Value, contest_tables
-from viewsplice.experiments.contest import FULL, RUNS, Contest, Judge, contest_parts, contest_results, with_figures
+from viewsplice.experiments.contest import (
+    FULL,
+    RUNS,
+    Contest,
+    Judge,
+    contest_results,
+    contest_rounds,
+    figures_part,
+    with_figures,
+)
 from viewsplice.experiments.drawing import Space, panels, save, show_images, show_text
 from viewsplice.experiments.fits import Model, Options, load_fit
-from viewsplice.experiments.parts import Done, Part
+from viewsplice.experiments.parts import Done, Part, read_values, write_values
 from viewsplice.experiments.results import Result, Summary, Table
 from viewsplice.experiments.rivals import Rival, rivals
 from viewsplice.experiments.rivals_figures import Seen, draw_side_by_side, seen_of, seen_rivals
@@ -28,8 +37,12 @@ from viewsplice.experiments.rotated_mnist_figures import N_COMPOSED, WIDTHS, com
 from viewsplice.metrics import linear_svc_accuracy, variance_by_dimension
 from viewsplice.plotting.canvas import PALETTE
 
+# By name, a value for each private dimension.
+Shares = Mapping[str, Sequence[float]]
+
 NAME = "rotated-mnist"
 _N_EMBEDDED = 1_000
+_WIDTHS_PART = "baselines: private widths"
 _SPACES = {"angle_variance": "B", "digit_accuracy": "B->A"}
 _BESIDE: Mapping[str, Value] = {
     "digit accuracy from both views": lambda v: v.get("digit_accuracy_both"),
@@ -72,8 +85,10 @@ def _figures(values: Mapping[str, Any]) -> dict[str, float]:
 
 def rival_parts(contest: Contest, fits: Sequence[Part]) -> list[Part]:
     """Return the fits of all baselines, also with more private dimensions, and their figures; ``fits`` are SPLICE's."""
-    found = contest_parts(contest, width_variants(contest.rivals))
-    return with_figures(contest, fits, found, partial(_draw, contest))
+    rounds = contest_rounds(contest, width_variants(contest.rivals))
+    shown = [*fits, *rounds[0], *rounds[-1]]
+    widths = figures_part(contest, _WIDTHS_PART, shown, partial(_draw_widths, contest))
+    return [*with_figures(contest, fits, rounds, partial(_draw, contest)), widths]
 
 
 def rival_summary(contest: Contest, done: Done, results: Sequence[Result]) -> Summary:
@@ -81,7 +96,8 @@ def rival_summary(contest: Contest, done: Done, results: Sequence[Result]) -> Su
     found = contest_results(contest, done)
     note = "Test digits. From both views: `embed`, which sees the upright digit as well."
     tables = contest_tables(contest, done, [*results, *found], _BESIDE, note)
-    return Summary(found, [*tables, _widths_table(contest, done)])
+    widths = [_widths_table(contest, read_values(done[_WIDTHS_PART]))] if _WIDTHS_PART in done else []
+    return Summary(found, [*tables, *widths])
 
 
 def judge_rival(judge: Judge, model: Model, data: MultiViewData) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -130,15 +146,32 @@ def _by_width(contest: Contest, done: Done) -> dict[str, dict[int, Seen]]:
     return found
 
 
-def _widths_table(contest: Contest, done: Done) -> Table:
+def _draw_widths(contest: Contest, folder: Path, done: Done) -> None:
+    """Write the figure of extra private dimensions, and the numbers in it: tables do not need the arrays again."""
+    shares = {
+        method: {width: _shares(one) for width, one in seen.items()}
+        for method, seen in _by_width(contest, done).items()
+    }
+    write_values(folder, shares)
+    _extra_dimensions(shares, folder / "baselines_private_widths.png", contest.options.quick)
+
+
+def _shares(seen: Seen) -> Shares | None:
+    """Return the share of variance of each private dimension and what of it has nothing to do with the angle."""
+    if "corrected" not in seen.arrays:
+        return None
+    every, unrelated = variance_by_dimension(seen.arrays["private"], seen.arrays["corrected"])
+    return {"shares": every.tolist(), "unrelated": unrelated.tolist()}
+
+
+def _widths_table(contest: Contest, shares: Mapping[str, Mapping[str, Shares | None]]) -> Table:
     """Return how much variance lies beyond two private dimensions, and how much has nothing to do with the angle."""
     rows = []
-    for method, seen in _by_width(contest, done).items():
-        for width, one in seen.items():
+    for method, by_width in shares.items():
+        for width, one in by_width.items():
             cells = [NOT_AVAILABLE, NOT_AVAILABLE]
-            if "corrected" in one.arrays:
-                shares, unrelated = variance_by_dimension(one.arrays["private"], one.arrays["corrected"])
-                cells = [f"{100 * shares[2:].sum():.2f}", f"{100 * unrelated.sum():.2f}"]
+            if one is not None:
+                cells = [f"{100 * sum(one['shares'][2:]):.2f}", f"{100 * sum(one['unrelated']):.2f}"]
             rows.append([method, width, *cells])
     heads = ["method", "private width", "variance beyond two dimensions, %", "variance unrelated to the angle, %"]
     note = f"Seed {contest.seeds[0]}, test digits. The angle needs two dimensions."
@@ -155,7 +188,6 @@ def _draw(contest: Contest, folder: Path, done: Done) -> None:
     for run in RUNS:
         seen = {"splice": splice, **seen_rivals(contest, done, [run])}
         _spaces({name: _embedded(one) for name, one in seen.items()}, folder / f"baselines_latents_{run}.png", quick)
-    _extra_dimensions(_by_width(contest, done), folder / "baselines_private_widths.png", quick)
     makers = {"splice": splice, **seen_rivals(contest, done, private=True)}
     _compositions(makers, folder / "baselines_composed.png", quick)
 
@@ -185,21 +217,20 @@ def _spaces(seen: Mapping[str, Seen], path: Path, quick: bool) -> None:
     draw_side_by_side(seen, column, path, quick=quick, title=title)
 
 
-def _extra_dimensions(seen: Mapping[str, Mapping[int, Seen]], path: Path, quick: bool) -> None:
-    axes = panels(len(seen), len(WIDTHS), size=(2.1, 1.7))
-    for row, (method, by_width) in enumerate(seen.items()):
+def _extra_dimensions(shares: Mapping[str, Mapping[int, Shares | None]], path: Path, quick: bool) -> None:
+    axes = panels(len(shares), len(WIDTHS), size=(2.1, 1.7))
+    for row, (method, by_width) in enumerate(shares.items()):
         for column, (width, one) in enumerate(by_width.items()):
             ax = axes[row * len(WIDTHS) + column]
-            if "corrected" not in one.arrays:
+            if one is None:
                 show_text(ax, NOT_AVAILABLE, title="")
                 continue
-            shares, unrelated = variance_by_dimension(one.arrays["private"], one.arrays["corrected"])
-            ax.bar(np.arange(1, width + 1), shares, color=PALETTE[0], label="by the angle")
-            ax.bar(np.arange(1, width + 1), unrelated, color=PALETTE[1], label="unrelated to it")
+            ax.bar(np.arange(1, width + 1), one["shares"], color=PALETTE[0], label="by the angle")
+            ax.bar(np.arange(1, width + 1), one["unrelated"], color=PALETTE[1], label="unrelated to it")
             ax.set(ylim=(0, 1))
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-            ax.set_title(f"{unrelated.sum():.1%} unrelated", fontsize="small")
-            if row == len(seen) - 1:
+            ax.set_title(f"{sum(one['unrelated']):.1%} unrelated", fontsize="small")
+            if row == len(shares) - 1:
                 ax.set_xlabel(f"dimension of {width}", fontsize="small")
         axes[row * len(WIDTHS)].set_ylabel(method, fontsize="small")
     axes[len(WIDTHS) - 1].legend(fontsize="x-small")

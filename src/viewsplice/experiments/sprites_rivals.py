@@ -9,7 +9,7 @@ from typing import Any
 
 from viewsplice.datasets import MultiViewData
 from viewsplice.experiments.comparison import Value, contest_tables
-from viewsplice.experiments.contest import FULL, STEP1, Contest, Judge, contest_parts, contest_results, with_figures
+from viewsplice.experiments.contest import FULL, STEP1, Contest, Judge, contest_results, contest_rounds, with_figures
 from viewsplice.experiments.drawing import Space
 from viewsplice.experiments.fits import Options
 from viewsplice.experiments.parts import Done, Part
@@ -63,7 +63,7 @@ def _figures(values: Mapping[str, Any]) -> dict[str, float]:
 
 def rival_parts(contest: Contest, fits: Sequence[Part]) -> list[Part]:
     """Return the fits of all baselines and their figure; ``fits`` are SPLICE's."""
-    return with_figures(contest, fits, contest_parts(contest), partial(_draw, contest))
+    return with_figures(contest, fits, contest_rounds(contest), partial(_draw, contest))
 
 
 def rival_summary(contest: Contest, done: Done, results: Sequence[Result]) -> Summary:
