@@ -16,7 +16,7 @@ from viewsplice.inputs import RunData, check_rows
 from viewsplice.io import fingerprint, read_latents
 from viewsplice.metrics import reconstruction_r2
 from viewsplice.resuming import begun
-from viewsplice.runs import finish_run, load_run, read_settings, run_metrics, start_run
+from viewsplice.runs import finish_run, load_run, read_settings, run_metrics, run_record, start_run
 
 RNG = np.random.default_rng(5)
 SHARED = RNG.uniform(-1, 1, size=(120, 1))
@@ -132,6 +132,8 @@ def test_a_finished_run_holds_everything(model: SPLICE, tmp_path: Path) -> None:
     metrics = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
     assert (metrics["notes"], metrics["warnings"]) == (["One."], ["Two."])
     assert metrics["fingerprints"] == {name: fingerprint(x) for name, x in VIEWS.arrays.items()}
+    assert {"viewsplice", "torch", "Python"} <= set(metrics["versions"])
+    assert run_record(tmp_path).versions == metrics["versions"]
 
 
 def test_metrics_are_of_each_part(model: SPLICE) -> None:

@@ -18,6 +18,7 @@ from viewsplice.estimator import SPLICE
 from viewsplice.inputs import RunData, load_inputs, read_colors, read_kinds
 from viewsplice.io import (
     fingerprints,
+    installed_versions,
     parse_source,
     read_array,
     read_column,
@@ -133,6 +134,7 @@ def run_record(folder: Path) -> Run:
         notes=metrics.get("notes", ()),
         warnings=metrics.get("warnings", ()),
         audit=_read(folder / AUDIT) or None,
+        versions=metrics.get("versions"),
     )
 
 
@@ -169,6 +171,7 @@ def finish_run(
     write_latents(folder / "latents.npz", latents, model.split_)
     write_csv(folder / "history.csv", model.history_)
     said = {"notes": list(notes), "warnings": list(warnings), "fingerprints": fingerprints(data.views)}
+    said |= {"versions": installed_versions()}
     write_json(folder / METRICS, {**run_metrics(model, data.views, latents, seconds), **said})
     files = [folder / name for name in (MODEL, "latents.npz", "history.csv", METRICS)]
     if importlib.util.find_spec("matplotlib") is not None:

@@ -36,6 +36,16 @@ def test_a_sheet_is_named_by_two_axes_two_dimensions_and_no_loop() -> None:
     assert found.reason.startswith("2 principal axes above 5 % of the first; neighbors suggest 2.")
 
 
+def test_a_ring_with_points_inside_is_neither_a_ring_nor_a_sheet() -> None:
+    rng = np.random.default_rng(1)
+    angle, radius = rng.uniform(0, 2 * np.pi, 600), 1 + 0.25 * rng.normal(size=600)
+    found = shape_of(np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]))
+    assert found.loops is not None
+    assert 1.5 <= loop_ratio(found.loops) < 3
+    assert found.name is None
+    assert found.reason.endswith("too little for a ring and too much for a sheet")
+
+
 def test_lines_are_named_in_one_dimension_and_in_more() -> None:
     x = RNG.uniform(size=(600, 1))
     assert shape_of(x).name == "line"

@@ -159,7 +159,13 @@ def test_a_single_feature_colors_the_points(page: Any) -> None:
     legend = page.locator("#legend").inner_text()
     assert 'v1"&, feature 3' in legend
     assert "8 bits for all rows" in legend
-    assert re.search(r"R² 1\.000", legend)
+    # Not to be taken for how well the model explains the feature.
+    assert re.search(r"Of this one the page keeps R² 1\.000", legend)
+    assert re.search(r"\d+ % shared, \d+ % private, \d+ % only together, \d+ % neither", legend)
+    assert "Colors end at 1 % and 99 %" in legend
+    page.select_option("#read-as", "categorical")
+    assert "Colors end at" not in page.locator("#legend").inner_text()
+    page.select_option("#read-as", "auto")
     page.locator("#feature-next").click()
     assert page.locator("#feature-name").input_value() == "4"
     assert all(changed(page, third))
@@ -189,6 +195,14 @@ def test_the_reader_decides_how_numbers_are_read(page: Any) -> None:
     assert page.locator("#legend button").last.inner_text().endswith("other (281 labels)")
     page.select_option("#read-as", "circular")
     assert page.locator("#legend .wheel").count() == 1
+    page.select_option("#color-by", label="side")
+    assert page.locator("#read-as").input_value() == "auto", "another variable is read in its own way"
+    page.select_option("#read-as", "categorical")
+    page.locator("#maps .tile").first.click()
+    assert page.locator("#read-as").input_value() == "auto"
+    page.select_option("#read-as", "categorical")
+    page.locator("#feature-next").click()
+    assert page.locator("#read-as").input_value() == "categorical", "the next feature is read like the last"
 
 
 def test_labels_select_their_rows_in_all_spaces(page: Any) -> None:
@@ -221,7 +235,10 @@ def test_a_line_drawn_around_rows_selects_them_everywhere(page: Any, model: SPLI
 
 
 def test_dragging_can_select(page: Any) -> None:
+    touch = "(canvas) => getComputedStyle(canvas).touchAction"
+    assert page.locator(".space canvas").nth(DEEP).evaluate(touch) == "pan-y"
     page.check("input[name=drag][value=select]")
+    assert page.locator(".space canvas").nth(DEEP).evaluate(touch) == "none", "a finger draws and does not scroll"
     lasso(page, DEEP, [(0, 0), (1, 0), (1, 1), (0, 1)], key=None)
     assert selected(page) == list(range(N_ROWS))
 
@@ -331,6 +348,19 @@ def test_feature_maps_are_ordered_by_what_explains_them(page: Any, model: SPLICE
     assert all(changed(page, before))
 
 
+def test_bars_below_maps_show_all_parts(page: Any, model: SPLICE, views: Views) -> None:
+    found = make_content(model, views).shares[SECOND]
+    page.select_option("#maps-order", "number")
+    widths = (
+        page.locator("#maps .tile")
+        .first.locator(".sharebar span")
+        .evaluate_all("(all) => all.map((one) => [one.className, parseFloat(one.style.width)])")
+    )
+    expected = [found.features["shared"][0], found.features["private"][0], found.together[0]]
+    assert [name for name, _ in widths] == ["shared", "private", "together"]
+    np.testing.assert_allclose([width for _, width in widths], 100 * np.clip(expected, 0, 1), atol=0.01)
+
+
 def test_the_page_fits_narrow_and_wide_screens(page: Any) -> None:
     for width in (360, 400, 768, 1400, 2200):
         page.set_viewport_size({"width": width, "height": 800})
@@ -393,6 +423,32 @@ def test_without_webgl_points_are_drawn_by_hand(browser: Any, page_file: Path) -
     context.close()
 
 
+def test_rows_without_a_value_have_no_height_and_whole_numbers_keep_their_digits(
+    browser: Any, model: SPLICE, views: Views, tmp_path: Path
+) -> None:
+    speed = np.linspace(10, 20, N_ROWS)
+    speed[::2] = np.nan
+    colors = {"speed": speed, "trial": 12_000 + np.arange(N_ROWS), "orientation": np.arange(N_ROWS) % 4 * 45}
+    content = make_content(model, views, colors=colors, run=Run(audit={"leaks": LEAKS}))
+    path = write_page(content, tmp_path / "page.html")
+    with opened(browser, path) as page:
+        page.select_option("#color-by", label="speed")
+        assert "gray: no value, left out where the height is" in page.locator("#legend").inner_text()
+        lasso(page, LINE, [(0, 0), (1, 0), (1, 1), (0, 1)])
+        assert selected(page) == list(range(1, N_ROWS, 2))
+        lasso(page, SHARED, [(0, 0), (1, 0), (1, 1), (0, 1)])
+        assert selected(page) == list(range(N_ROWS)), "where both axes are coordinates, all rows are there"
+        page.select_option("#color-by", label="trial")
+        assert page.locator("#legend .bar span").all_inner_texts() == ["12000", "12299"]
+        page.locator(".space canvas").nth(SHARED).focus()
+        page.keyboard.press("+")
+        told = page.locator("#hint dd").all_text_contents()
+        assert int(told[4]) == 12_000 + int(told[0])
+        page.select_option("#color-by", label="orientation")
+        page.select_option("#read-as", "circular")
+        assert "one turn is 180°" in page.locator("#legend").inner_text()
+
+
 @pytest.fixture(scope="module")
 def large_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of 60,000 rows, of which 50,000 are drawn."""
@@ -424,6 +480,7 @@ def test_fifty_thousand_points_stay_interactive(browser: Any, large_page: Path) 
         lasso(page, SHARED, [(0.5, 0), (1, 0), (1, 1), (0.5, 1)])
         rows = selected(page)
         assert 5_000 < len(rows) < 45_000
+        assert page.locator("#selection").inner_text().startswith(f"{len(rows):,} of 50,000 rows selected")
         assert max(rows) > 50_000, "numbers are those of the user's rows"
 
 

@@ -133,6 +133,8 @@ def test_covariates_are_read_by_their_type_and_name(content: Content) -> None:
         "trial": rows // 50,
         "nothing": np.full(N_ROWS, np.nan),
         "forced": rows / 10,
+        "orientation class": rows % 4 * 45,
+        "side": np.array(["left", "right"])[rows % 2],
     }
     blocks = Blocks()
     told = covariates(replace(content, colors=colors, kinds={"forced": "categorical"}), blocks)
@@ -149,7 +151,10 @@ def test_covariates_are_read_by_their_type_and_name(content: Content) -> None:
         "trial": "categorical",
         "nothing": "none",
         "forced": "categorical",
+        "orientation class": "categorical",
+        "side": "categorical",
     }
+    assert (found["orientation class"]["turn"], found["side"]["turn"]) == (180, None)
     turns = [found[name]["turn"] for name in ("angle", "phase", "orientation")]
     assert turns == pytest.approx([360, 2 * np.pi, 180])
     read = Reader(blocks)

@@ -10,7 +10,7 @@ from hostile import FIRST, LEAKS, SECOND
 
 from viewsplice import SPLICE, Latents, Views
 from viewsplice.page import leaks
-from viewsplice.page.audit import audited_leaks, verdict_html
+from viewsplice.page.audit import audited_leaks, counted_leaks, has_compared, verdict_html
 from viewsplice.page.belief import _independence
 from viewsplice.page.content import Content, make_content
 from viewsplice.page.leaks import _pairs, is_leaking, largest_leak, leaks_html, measured_leaks
@@ -79,6 +79,8 @@ def test_an_audit_takes_the_place_of_what_is_measured_here() -> None:
     assert audited_leaks({"leaks": told}) == told[1:], "what spaces may tell is no leak"
     assert "about the views" in leaks_html(told[1:], {"leaks": told})
     assert audited_leaks(audit) == LEAKS
+    assert "<td>0.091</td>" in leaks_html([{**LEAKS[0], "p": 1 / 11}], None)
+    assert "<td></td></tr>" in leaks_html([{**LEAKS[0], "p": None}], None)
     assert audited_leaks({"leaks": [{**LEAKS[0], "r2": None}, LEAKS[1]]}) == LEAKS[1:]
     assert audited_leaks({"verdict": "none"}) == audited_leaks(None) == []
     worst = largest_leak(LEAKS)
@@ -101,3 +103,33 @@ def test_sentences_of_an_audit_are_marked_one_by_one() -> None:
     assert "all of it" not in html
     assert 'class="note warn"' in verdict_html({"verdict": "of another version"})
     assert verdict_html({"findings": [], "verdict": ""}) == ""
+
+
+def test_an_audit_decides_what_counts_as_a_leak() -> None:
+    row = {**LEAKS[0], "kind": "private into private", "p": 0.001}
+    small = {**row, "r2": 0.03}
+    assert counted_leaks(None) is None
+    assert counted_leaks({"leaks": LEAKS}) is None, "without kinds, the audit does not tell"
+    found = counted_leaks({"leaks": [row, small]})
+    assert found is not None
+    assert [one["r2"] for one in found] == [0.01, 0.03], "both are above 1 % of variance and beyond chance"
+    assert "they are not independent" in _independence([row, small], found)
+    assert "nothing speaks against it" in _independence([row, small])
+    assert "nothing speaks against it" in _independence([{**row, "r2": 0.9}], [])
+
+
+def test_what_an_audit_has_compared() -> None:
+    rows = [{"space": "A", "compared": "model, refit 1"}, "not a row"]
+    assert has_compared({"stability": rows}, "refit")
+    assert not has_compared({"stability": rows}, "anchor")
+    for audit in (None, {}, {"stability": 0.9}):
+        assert not has_compared(audit, "refit")
+
+
+def test_the_verdict_of_an_audit_has_a_heading_of_its_own() -> None:
+    html = leaks_html(LEAKS, {"leaks": LEAKS, "verdict": "Refits agree."})
+    assert html.index("What the audit says") < html.index("Refits agree.") < html.index("Does one space leak")
+    assert "pairs of rows exchanged" in html
+    html = leaks_html(LEAKS, None)
+    assert "What the audit says" not in html
+    assert "shuffled, 10 times, so that no p is below 0.091" in html

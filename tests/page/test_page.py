@@ -134,9 +134,9 @@ def test_every_figure_has_a_description(page: Page) -> None:
 
 def test_the_answer_names_dimensions_and_shares_with_intervals(page: Page, model: SPLICE, views: Views) -> None:
     found = make_content(model, views).shares[FIRST].total
-    assert f"{FIRST} and {SECOND} share 2 dimensions." in page.text
-    assert f"{FIRST} keeps 1 dimension to itself." in page.text
-    assert f"{SECOND} keeps 3 dimensions to itself." in page.text
+    assert f"{FIRST} and {SECOND} share 2 dimensions (as set" in page.text
+    assert f"{FIRST} keeps 1 dimension (as set) to itself." in page.text
+    assert f"{SECOND} keeps 3 dimensions (as set" in page.text
     shared = found["shared"]
     assert shared.low < shared.value < shared.high
     assert f"{100 * shared.value:.1f} % ({100 * shared.low:.1f} to {100 * shared.high:.1f})" in page.text
@@ -145,10 +145,14 @@ def test_the_answer_names_dimensions_and_shares_with_intervals(page: Page, model
 
 def test_spaces_of_width_zero_are_named(views: Views) -> None:
     model = make_model(views, n_private={FIRST: 1, SECOND: 0}, geometry=None)
-    html = summary_section(make_content(model, views))
+    html = summary_section(make_content(model, views), 0)
     row = next(row for row in re.findall("<tr>(.*?)</tr>", html) if "private to v1" in row)
     assert re.findall("<td>(.*?)</td>", row)[1:] == ["0", "", "", "", "not in the model"]
-    assert "keeps <strong>nothing</strong> to itself" in html
+    assert "keeps <strong>nothing</strong> (as set) to itself. Of its variance, what it shares explains" in html
+    shares = re.findall("<td>(.*?)</td>", next(row for row in re.findall("<tr>(.*?)</tr>", html) if "% (" in row))
+    assert shares.count("none") == 0
+    shares = re.findall("<td>(.*?)</td>", [row for row in re.findall("<tr>(.*?)</tr>", html) if "% (" in row][1])
+    assert [cell == "none" for cell in shares] == [False, True, True, False, False]
 
 
 def test_few_held_out_rows_are_not_enough(model: SPLICE, views: Views, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +252,7 @@ def test_collapsed_spaces_are_wrong(content: Content) -> None:
     assert html.count('class="note bad"') == 1
     assert "The space private to &lt;b&gt;lgn (<i>z</i><sub>&lt;b&gt;lgn</sub>) has collapsed" in html
     assert "No latent space has collapsed." not in html
-    assert summary_section(collapsed).count("<strong>collapsed</strong>") == 1
+    assert summary_section(collapsed, 1).count("<strong>collapsed</strong>") == 1
 
 
 def test_spaces_without_extent_along_their_submanifold_are_collapsed(content: Content, model: SPLICE) -> None:
@@ -280,12 +284,28 @@ def test_stability_and_restarts_are_told(content: Content, model: SPLICE) -> Non
     assert "started again with another seed" in html
 
 
+def test_an_audit_has_the_last_word_on_anchors_and_seeds(content: Content, model: SPLICE) -> None:
+    geometry = {
+        name: replace(found, anchors=np.arange(3), disagreement=0.01) for name, found in model.geometry_.items()
+    }
+    other = SPLICE()
+    other.fitted_ = replace(model.fitted_, geometry=geometry)
+    html = belief_section(replace(content, model=other))
+    assert "the geometry hardly depends on where" in html
+    assert "one fit does not tell" in html
+    compared = [{"space": FIRST, "compared": what} for what in ("anchor 1, anchor 2", "model, refit 1")]
+    html = belief_section(replace(content, model=other, run=Run(audit={"leaks": LEAKS, "stability": compared})))
+    assert "which differ by (RMS, of the mean distance)" in html
+    assert "the geometry hardly depends" not in html, "the audit may say otherwise"
+    assert "the audit above tells" in html
+
+
 def test_without_geometry(views: Views) -> None:
     model = make_model(views, geometry=None)
     html = belief_section(make_content(model, views, run=Run(audit={"leaks": LEAKS, "stability": 0.9})))
     assert "fitted without geometry: there are no distances to compare" in html
     assert "nothing was projected" in html
-    assert "<h3>The audit</h3>" in html
+    assert "<h3>More of the audit</h3>" in html
 
 
 def test_shapes_have_names_only_on_evidence(content: Content) -> None:

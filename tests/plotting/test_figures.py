@@ -51,6 +51,19 @@ def test_features_are_dots_by_what_explains_them() -> None:
         feature_shares(np.full(2, np.nan), np.zeros(2))
 
 
+def test_features_far_below_zero_are_drawn_at_the_edge() -> None:
+    ax = feature_shares(np.array([0.1, -4e7, np.nan, 0.9]), np.array([0.8, 0.2, np.nan, -1.5]))
+    near, beyond = (np.asarray(dots.get_offsets()) for dots in ax.collections)
+    assert near[0].tolist() == [0.1, 0.8]
+    assert beyond.tolist() == [[-1.0, 0.2], [0.9, -1.0]]
+    assert ax.get_xlim()[0] == pytest.approx(-1.03)
+    assert ax.collections[1].get_label() == "2 beyond -1"
+    ax = feature_r2(np.array([0.5, -4e7, 0.9, -3.0]))
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [0.9, 0.5, -1.0, -1.0])
+    assert (ax.lines[2].get_label(), list(ax.lines[2].get_xdata())) == ("2 below -1", [3, 4])
+    assert ax.get_ylim()[0] == pytest.approx(-1.02)
+
+
 def test_r2_of_features_is_sorted() -> None:
     ax = feature_r2(np.array([0.5, np.nan, 0.9, -0.1]))
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), [0.9, 0.5, -0.1])

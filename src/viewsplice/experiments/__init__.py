@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy
-import sklearn
 import torch
 
 from viewsplice.experiments import lgn_v1, neural, rotated_mnist, sprites
@@ -21,7 +17,7 @@ from viewsplice.experiments.parts import Done, Part, Say, run_parts, seconds_of
 from viewsplice.experiments.results import PAPER as PAPER
 from viewsplice.experiments.results import Result as Result
 from viewsplice.experiments.results import Summary, missing_rows, paper_table
-from viewsplice.io import write_atomic, write_json
+from viewsplice.io import installed_versions, write_atomic, write_json
 
 # What a part of a quick run takes, about: all are small.
 _QUICK_MINUTES = 0.05
@@ -156,13 +152,7 @@ def _record(done: Done, options: Options, command: str) -> dict[str, Any]:
         "quick": options.quick,
         "baselines": options.baselines,
         "threads": torch.get_num_threads(),
-        "versions": {
-            "viewsplice": version("viewsplice"),
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "numpy": numpy.__version__,
-            "scikit-learn": sklearn.__version__,
-        },
+        "versions": installed_versions(),
         "seconds": {name: seconds_of(folder) for name, folder in done.items()},
     }
 

@@ -4,6 +4,7 @@ from viewsplice.io.fingerprint import fingerprint, fingerprints, joint_fingerpri
 from viewsplice.io.latents import read_latents, write_latents
 from viewsplice.io.read import EXTENSIONS, read_array, read_column, read_columns, read_names, read_views
 from viewsplice.io.source import Source, parse_source
+from viewsplice.io.versions import installed_versions
 from viewsplice.io.write import json_text, write_atomic, write_csv, write_json
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Source",
     "fingerprint",
     "fingerprints",
+    "installed_versions",
     "joint_fingerprint",
     "json_text",
     "parse_source",

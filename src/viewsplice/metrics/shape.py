@@ -19,6 +19,8 @@ N_POINTS = 500
 # A loop is a ring, and a gap parts clusters, when it is this much longer than what chance leaves.
 _RING = 3.0
 _GAP = 3.0
+# Even points of a sheet leave loops of similar length: one that outlasts them by this may be a ring with points inside.
+_PLAIN = 1.5
 _LEAST_CLUSTER = 0.05
 _LEAST_ROWS = 50
 _THRESHOLD = 0.05
@@ -72,7 +74,8 @@ def shape_of(latents: Array, *, n_points: int = N_POINTS, random_state: int = 0)
     Clusters: gaps of single linkage at least 3 times as wide as 95 % of the steps within. Ring: the longest loop of
     the first persistent homology lasts at least 3 times as long as the second (needs ripser, the extra ``topology``).
     Line and sheet: one or two principal axes above 5 % of the first, and a dimension by nearest neighbors that
-    agrees; a sheet also needs to be without a ring, so that it has no name where ripser is not installed.
+    agrees; a sheet also needs to be without a ring, and without a loop of 1.5 times the second that may be one, so that
+    it has no name where ripser is not installed.
 
     Parameters
     ----------
@@ -117,8 +120,10 @@ def _named(
     if n_axes == 1 and (is_flat or dimension < 1 + _WITHIN):
         return "line", f"{axes}; {near}{loop}"
     is_looked_for = "" if loops is not None else "; loops were not looked for: pip install 'viewsplice[topology]'"
-    if n_axes == 2 and abs(dimension - 2) < _WITHIN and loops is not None:
-        return "sheet", f"{axes}; {near}{loop}"
+    if n_axes == 2 and abs(dimension - 2) < _WITHIN and ratio is not None:
+        if ratio < _PLAIN:
+            return "sheet", f"{axes}; {near}{loop}"
+        return None, f"{axes}; {near}{loop}, too little for a ring and too much for a sheet"
     return None, f"{axes}; {near}{loop}{is_looked_for}"
 
 

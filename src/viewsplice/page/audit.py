@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from html import escape
 from typing import Any
 
 from viewsplice.page.markup import fixed, listing, note, table
+from viewsplice.trust.readings import Told
+from viewsplice.trust.verdict import found_leaks
 
 Audited = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -26,6 +29,21 @@ _TITLES = {
 def audited_leaks(audit: Audited | None) -> list[Row]:
     """Return the leaks of an audit that have all their numbers; none without an audit."""
     return [row for row in _measured(audit) if row.get("kind") not in _TOLD]
+
+
+def counted_leaks(audit: Audited | None) -> list[Row] | None:
+    """Return those of them that the audit itself counts as leaks; None where it does not tell enough to know."""
+    names, rows = [field.name for field in fields(Told)], audited_leaks(audit)
+    if not rows or not all(name in row for row in rows for name in names):
+        return None
+    return list(found_leaks([Told(**{name: row[name] for name in names}) for row in rows])[0])
+
+
+def has_compared(audit: Audited | None, word: str) -> bool:
+    """Tell whether an audit has compared refits (``"refit"``) or anchors (``"anchor"``)."""
+    rows = (audit or {}).get("stability")
+    rows = rows if isinstance(rows, list | tuple) else ()
+    return any(isinstance(row, Mapping) and word in str(row.get("compared")) for row in rows)
 
 
 def verdict_html(audit: Audited) -> str:
@@ -48,7 +66,7 @@ def audit_html(audit: Audited) -> str:
         html += _details(_TITLES.get(name, name.replace("_", " ")), listing(value))
     p = audit.get("p_shared")
     said = f"<p>Shared information, against exchanged pairs: p = {escape(str(p))}.</p>" if p is not None else ""
-    return f"<h3>The audit</h3>{said}{html}" if said or html else ""
+    return f"<h3>More of the audit</h3>{said}{html}" if said or html else ""
 
 
 def told_table(rows: Sequence[Row]) -> str:
@@ -57,10 +75,14 @@ def told_table(rows: Sequence[Row]) -> str:
     cells = [
         [escape(str(row.get(key, ""))) for key in ("source", "target", "probe")]
         + [fixed(row[key], 3) for key in NUMBERS]
-        + [listing(row.get("p"))]
+        + [_p(row.get("p"))]
         for row in rows
     ]
     return table(head, cells)
+
+
+def _p(value: Any) -> str:
+    return f"{value:.2g}" if isinstance(value, int | float) else listing(value)
 
 
 def _measured(audit: Audited | None) -> list[Row]:

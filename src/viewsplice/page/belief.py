@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from viewsplice._types import Array
 from viewsplice.geometry.submanifolds import decoded_view
 from viewsplice.metrics import on_manifold
-from viewsplice.page.audit import audited_leaks
+from viewsplice.page.audit import audited_leaks, counted_leaks, has_compared
 from viewsplice.page.content import Content, thinned
 from viewsplice.page.leaks import LeakRow, is_leaking, largest_leak, leaks_html, measured_leaks
 from viewsplice.page.markup import figure, fixed, note, panels, plain_symbol, symbol, words
@@ -29,7 +29,11 @@ def belief_section(content: Content) -> str:
     audit = content.run.audit
     leaks = audited_leaks(audit) or measured_leaks(content)
     html = '<section id="believe"><h2>Whether to believe it</h2>' + _warnings(content)
-    html += "<h3>The two assumptions of the method</h3>" + _independence(leaks) + _projections(content)
+    html += (
+        "<h3>The two assumptions of the method</h3>"
+        + _independence(leaks, counted_leaks(audit))
+        + _projections(content)
+    )
     html += leaks_html(leaks, audit) + _geometry(content)
     caption = (
         "Losses in training: bold lines are means over views, thin lines single terms, dashed lines validation rows. "
@@ -62,9 +66,9 @@ def _warnings(content: Content) -> str:
     return html
 
 
-def _independence(leaks: Sequence[LeakRow]) -> str:
-    """Return in one sentence whether the spaces are independent."""
-    worst = largest_leak(leaks)
+def _independence(leaks: Sequence[LeakRow], counted: Sequence[LeakRow] | None = None) -> str:
+    """Return in one sentence whether the spaces are independent, by what an audit counts as leaks if it does."""
+    worst = largest_leak(counted or leaks)
     if worst is None:
         return note("warn", "<b>Independence</b> of the spaces was not measured: there are too few rows or spaces.")
     numbers = (
@@ -72,8 +76,10 @@ def _independence(leaks: Sequence[LeakRow]) -> str:
         f"{escape(str(worst['source']))} about {escape(str(worst['target']))}), where shuffled rows give "
         f"{fixed(worst['null_mean'])} and 95 % of them less than {fixed(worst['null_q95'])}"
     )
-    verdict = "they are not independent" if is_leaking(worst) else "nothing speaks against it"
-    return note("warn" if is_leaking(worst) else "good", f"<b>Independence of the spaces</b>: {numbers}; {verdict}.")
+    # Two verdicts on one page must not contradict each other: where there is an audit, its own counts.
+    is_found = is_leaking(worst) if counted is None else bool(counted)
+    verdict = "they are not independent" if is_found else "nothing speaks against it"
+    return note("warn" if is_found else "good", f"<b>Independence of the spaces</b>: {numbers}; {verdict}.")
 
 
 def _projections(content: Content) -> str:
@@ -153,19 +159,18 @@ def _widths(content: Content, space: str) -> str:
 def _stability(content: Content) -> str:
     """Say how much the geometry hangs on the rows at which the other spaces were held, and on the seed."""
     geometry, n_anchors = content.geometry, content.model.n_anchors_
-    is_repeated = bool(content.run.audit and content.run.audit.get("stability"))
-    seeds = "<p>How much hangs on the seed, one fit does not tell: fit again with another one and compare.</p>"
-    seeds = "" if is_repeated else seeds
+    seeds = (
+        "<p>How much hangs on the seed, the audit above tells.</p>"
+        if has_compared(content.run.audit, "refit")
+        else "<p>How much hangs on the seed, one fit does not tell: fit again with another one and compare.</p>"
+    )
     if n_anchors < 2:
         return "<p>Distances were measured at one anchor: how much they hang on it is not known.</p>" + seeds
     differences = ", ".join(f"{symbol(space)} {100 * found.disagreement:.1f} %" for space, found in geometry.items())
     is_stable = max(found.disagreement for found in geometry.values()) <= _UNSTABLE
+    told = f"Distances are medians over {n_anchors} anchors, which differ by (RMS, of the mean distance) {differences}"
+    if is_stable and has_compared(content.run.audit, "anchor"):
+        # The audit judges anchors by other rows and may find otherwise: one verdict is enough.
+        return f"<p>{told}.</p>{seeds}"
     verdict = "the geometry hardly depends" if is_stable else "the geometry depends"
-    return (
-        note(
-            "good" if is_stable else "warn",
-            f"Distances are medians over {n_anchors} anchors, which differ by (RMS, of the mean distance) "
-            f"{differences}: {verdict} on where the other spaces are held.",
-        )
-        + seeds
-    )
+    return note("good" if is_stable else "warn", f"{told}: {verdict} on where the other spaces are held.") + seeds

@@ -45,6 +45,8 @@ class Run:
         What the fit warned of.
     audit
         What an audit found, as in ``audit.json`` of a run folder.
+    versions
+        Those of the packages that made the fit, by name, if known.
     """
 
     command: str = ""
@@ -52,6 +54,7 @@ class Run:
     notes: Sequence[str] = ()
     warnings: Sequence[str] = ()
     audit: Mapping[str, Any] | None = None
+    versions: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, eq=False)

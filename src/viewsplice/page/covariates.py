@@ -35,31 +35,15 @@ def covariates(content: Content, blocks: Blocks) -> list[dict[str, Any]]:
 
 
 def _encoded(name: str, values: Array, kind: ColorKind, blocks: Blocks) -> dict[str, Any]:
+    # The reader may take numbers for angles, whatever they were taken for here; text has no turn.
+    turn = full_turn(values.astype(np.float64), name) if values.dtype.kind in "fiub" else None
     if kind == "categorical":
-        labels, places = category_codes(values)
-        labels, places = _fewer(labels, places)
-        return {
-            "name": name,
-            "kind": kind,
-            "turn": 360,
-            "labels": labels,
-            "block": blocks.add(places, "u2"),
-            "note": "",
-        }
+        labels, places = _fewer(*category_codes(values))
+        return {"name": name, "kind": kind, "turn": turn, "labels": labels, "block": blocks.add(places, "u2")}
     numbers = values.astype(np.float64)
-    turn = full_turn(numbers, name)
     numbers[~np.isfinite(numbers)] = np.nan
-    if np.isnan(numbers).all():
-        return {
-            "name": name,
-            "kind": "none",
-            "turn": turn,
-            "labels": None,
-            "block": blocks.add(numbers, "f4"),
-            "note": "",
-        }
-    note = f"Read as circular, one turn is {turn:.4g}." if kind == "circular" else ""
-    return {"name": name, "kind": kind, "turn": turn, "labels": None, "block": blocks.add(numbers, "f4"), "note": note}
+    shown = "none" if np.isnan(numbers).all() else kind
+    return {"name": name, "kind": shown, "turn": turn, "labels": None, "block": blocks.add(numbers, "f4")}
 
 
 def _fewer(labels: list[str], places: Array) -> tuple[list[str], Array]:

@@ -12,7 +12,7 @@ from viewsplice.page.content import Content
 from viewsplice.page.covariates import covariates
 from viewsplice.page.features import features
 from viewsplice.page.look import look_section
-from viewsplice.page.markup import fill_page
+from viewsplice.page.markup import count_doubts, fill_page
 from viewsplice.page.provenance import provenance_section
 from viewsplice.page.scatter import spaces_data, themes_data
 from viewsplice.page.summary import summary_section
@@ -31,10 +31,12 @@ def write_page(content: Content, path: Path, title: str | None = None) -> Path:
         "features": features(content, blocks),
         "themes": themes_data(blocks),
     }
+    believed = belief_section(content)
+    # The first answer tells how many doubts there are before the reader has seen any of them.
     sections = [
-        summary_section(content),
+        summary_section(content, count_doubts(believed)),
         look_section(content, data),
-        belief_section(content),
+        believed,
         provenance_section(content),
     ]
     head = "".join(f'<p class="about">{escape(note)}</p>' for note in content.run.notes)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from viewsplice._types import Array
-from viewsplice.page.audit import audit_html, told_table, verdict_html
+from viewsplice.page.audit import audit_html, audited_leaks, told_table, verdict_html
 from viewsplice.page.content import Content, thinned
 from viewsplice.page.markup import figure, fixed, note
 from viewsplice.plotting import leak_plot, to_svg
@@ -22,8 +22,14 @@ _LEAST_ROWS = 40
 # R² above zero and the nulls from which a leak is worth a warning.
 _WORTH_SAYING = 0.05
 
-_AUDITED = "the strongest of a line, neighbors, boosted trees and a network"
-_QUICK = "boosted trees and a network, the better of the two"
+_AUDITED = (
+    "the strongest of a line, neighbors, boosted trees and a network",
+    "gray bars are the same with pairs of rows exchanged",
+)
+_QUICK = (
+    "boosted trees and a network, the better of the two",
+    f"gray bars are the same with rows shuffled, {_N_NULL} times, so that no p is below {1 / (1 + _N_NULL):.2g}",
+)
 
 LeakRow = Mapping[str, Any]
 
@@ -105,29 +111,22 @@ def is_leaking(row: LeakRow) -> bool:
 
 
 def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
-    """Return the section on leaks: a verdict, a figure and a table of the rows, and whatever else an audit has found.
+    """Return what an audit says, a figure and a table of all leaks, and whatever else an audit has found.
 
     ``rows`` come from `measured_leaks` or from `audited_leaks`.
     """
-    html = "<h3>Does one space leak into another?</h3>"
     said = verdict_html(audit) if audit else ""
     rest = audit_html(audit) if audit else ""
-    if not rows:
-        html += "<p>Not measured: there are too few rows to train and test a probe, or too few spaces.</p>"
-        return html + said + rest
-    probes = (
-        "the strongest of a line, neighbors, boosted trees and a network"
-        if said
-        else "boosted trees and a network, the better of the two"
-    )
-    caption = (
-        f"Fresh probes ({probes}) predict the coordinates of one space from another on held-out rows; gray bars are "
-        "the same with rows shuffled."
-    )
+    html = f"<h3>What the audit says</h3>{said}" if said else ""
+    html += "<h3>Does one space leak into another?</h3>"
     worst = largest_leak(rows)
-    assert worst is not None
+    if worst is None:
+        html += "<p>Not measured: there are too few rows to train and test a probe, or too few spaces.</p>"
+        return html + rest
+    probes, nulls = _AUDITED if audited_leaks(audit) else _QUICK
+    caption = f"Fresh probes ({probes}) predict the coordinates of one space from another on held-out rows; {nulls}."
     told = f"The largest is R² {fixed(worst['r2'])} of {worst['target']} from {worst['source']}"
-    html += said or _leak_notes(rows)
+    html += "" if said else _leak_notes(rows)
     html += figure(to_svg(leak_plot(rows)), caption, f"What probes read out of each space. {told}.", is_wide=True)
     return html + told_table(rows) + rest
 

@@ -11,7 +11,7 @@ import numpy as np
 from viewsplice._types import Array
 from viewsplice.metrics import Shape, reconstruction_r2, shape_of
 from viewsplice.page.content import Content, count_of, thinned
-from viewsplice.page.markup import figure, panels, plain_symbol, symbol, table, words
+from viewsplice.page.markup import figure, panels, percent, plain_symbol, symbol, table, words
 from viewsplice.page.scatter import scatter_html
 from viewsplice.plotting import barcode_plot, feature_r2, feature_shares, reconstruction_plot, spectrum_plot, to_svg
 
@@ -42,11 +42,15 @@ def _shapes(content: Content) -> str:
             svg = to_svg(barcode_plot(shape.loops))
             caption = f"{symbol(name)}: loops by the scales at which they exist, the longest first"
             pictures.append(figure(svg, caption, f"Loops of {plain_symbol(name)}. {shape.reason}"))
-        if len(shape.spectrum):
+        if len(shape.spectrum) > 1:
             svg = to_svg(spectrum_plot(shape.spectrum))
             caption = f"{symbol(name)}: variances along the principal axes"
             pictures.append(figure(svg, caption, f"Spectrum of {plain_symbol(name)}: {_spectrum(shape.spectrum)}"))
-    more = f"<details><summary>Evidence: loops and spectra</summary>{panels(pictures)}</details>" if pictures else ""
+    more = (
+        f"<details><summary>Evidence: loops and spectra</summary>{panels(pictures, is_paired=True)}</details>"
+        if pictures
+        else ""
+    )
     return (
         "<h3>Shapes</h3><p>A shape has a name only where the evidence is clear: a loop that outlasts all others by "
         "far, dimensions on which spectrum and neighbors agree, wide gaps.</p>"
@@ -84,10 +88,13 @@ def _maps(content: Content, data: dict[str, Any]) -> str:
         )
     )
     return (
-        "<h3>Features over the spaces</h3><p>Each picture is the mean of one feature in every part of a space, such as "
-        "the receptive field of a neuron; below it the share of the feature's variance that is "
-        '<span class="key shared"></span> shared, <span class="key private"></span> private, '
-        '<span class="key neither"></span> or neither. Choose a picture to color all spaces by it.</p>'
+        "<h3>Features over the spaces</h3><p>Each picture is the mean of one feature in every part of a space (along "
+        "its first two axes if it has more), such as the receptive field of a neuron, in colors from its own lowest "
+        "to its own highest mean: a feature that is mostly noise looks no paler. What counts is below it, the share of "
+        'the feature\'s variance that is <span class="key shared"></span> shared, <span class="key private"></span> '
+        'private, <span class="key together"></span> only both together, <span class="key neither"></span> or neither, '
+        f"in {content.judged_words}; the best of many features are partly luck. Choose a picture to color all spaces "
+        "by it.</p>"
         '<div class="controls" role="group" aria-label="Feature maps">'
         f'<label>Space <select id="maps-space">{spaces}</select></label>'
         f'<label>Order by <select id="maps-order">{order}</select></label></div>'
@@ -100,7 +107,10 @@ def _feature_shares(content: Content) -> str:
     pictures = []
     for view, found in content.shares.items():
         shared, private = found.features["shared"], found.features["private"]
-        middle = f"median {np.nanmedian(shared):.0%} shared, {np.nanmedian(private):.0%} private"
+        if np.isnan(shared).all():
+            pictures.append(f"<p>Features of {escape(view)} do not vary in {content.judged_words}.</p>")
+            continue
+        middle = f"median {percent(np.nanmedian(shared))} shared, {percent(np.nanmedian(private))} private"
         caption = f"Features of {escape(view)}, {content.judged_words}: {middle}"
         svg = to_svg(feature_shares(shared, private))
         pictures.append(figure(svg, caption, f"Shares of variance of each feature of view {view}: {middle}"))
@@ -134,7 +144,12 @@ def _feature_r2(content: Content) -> list[str]:
     pictures = []
     for view, found in content.shares.items():
         r2 = found.features["rebuilt"]
-        spread = f"median {np.nanmedian(r2):.2f}, from {np.nanmin(r2):.2f} to {np.nanmax(r2):.2f}"
+        if np.isnan(r2).all():
+            continue
+        low, middle, high = np.nanquantile(r2, [0.05, 0.5, 0.95])
+        # Features that hardly vary may have an R² of minus a million, which tells nothing else.
+        start = "below -1" if low < -1 else f"{low:.2f}"
+        spread = f"median {middle:.2f}, 90 % of them from {start} to {high:.2f}"
         caption = f"R² of single features of {escape(view)}, {content.judged_words}: {spread}"
         pictures.append(figure(to_svg(feature_r2(r2)), caption, f"R² of each feature of view {view}: {spread}"))
     return pictures

@@ -15,6 +15,8 @@ from viewsplice.views import endpoints, is_arrow
 
 # In the order in which they need each other.
 _SCRIPTS = ("data", "colors", "points", "axes", "gestures", "panel", "legend", "maps", "main")
+# Cells beyond this are sentences, which may be broken.
+_LONGEST_NUMBER = 40
 
 
 def fill_page(title: str, head: str, sections: Iterable[str], data: str) -> str:
@@ -88,9 +90,17 @@ def fixed(value: float, digits: int = 2) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def panels(figures: Iterable[str]) -> str:
-    """Return figures side by side, as many as the window has room for."""
-    return f'<div class="panels">{"".join(figures)}</div>'
+def percent(value: float) -> str:
+    """Return a fraction in whole percent; what rounds to zero has no sign."""
+    return f"{round(100 * value)} %"
+
+
+def panels(figures: Iterable[str], *, is_paired: bool = False) -> str:
+    """Return figures side by side, as many as the window has room for; those of pairs two by two."""
+    shown = list(figures)
+    # Three and a lonely fourth look like a mistake.
+    kind = "panels pairs" if is_paired or len(shown) == 4 else "panels"
+    return f'<div class="{kind}">{"".join(shown)}</div>'
 
 
 def note(kind: str, text: str) -> str:
@@ -99,16 +109,20 @@ def note(kind: str, text: str) -> str:
     return f'<p class="note {kind}"><b>{word}.</b> {text}</p>'
 
 
+def count_doubts(html: str) -> int:
+    """Return how many of the notes in a piece of HTML are not fine."""
+    return sum(html.count(f'<p class="note {kind}">') for kind in ("warn", "bad"))
+
+
 def listing(value: Any) -> str:
     """Return any JSON value as HTML: lists of equal mappings as a table, mappings by name, the rest as text."""
     if isinstance(value, Mapping):
         return table([], [[escape(_spaced(name)), listing(item)] for name, item in value.items()], is_text=True)
     if isinstance(value, list | tuple) and value and all(isinstance(item, Mapping) for item in value):
         names = list(dict.fromkeys(name for item in value for name in item))
-        return table(
-            [escape(_spaced(name)) for name in names],
-            [[listing(item.get(name)) for name in names] for item in value],
-        )
+        cells = [[_inline(item.get(name)) for name in names] for item in value]
+        is_text = any(len(cell) > _LONGEST_NUMBER for row in cells for cell in row)
+        return table([escape(_spaced(name)) for name in names], cells, is_text=is_text)
     if isinstance(value, list | tuple):
         return ", ".join(listing(item) for item in value)
     if isinstance(value, bool):
@@ -116,6 +130,13 @@ def listing(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return "" if value is None else escape(str(value))
+
+
+def _inline(value: Any) -> str:
+    """Return a cell: a mapping on one line, since a table inside a row would push the next row far down."""
+    if isinstance(value, Mapping):
+        return "; ".join(f"{escape(_spaced(name))}: {listing(item)}" for name, item in value.items())
+    return listing(value)
 
 
 def _spaced(name: Any) -> str:

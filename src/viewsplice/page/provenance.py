@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import platform
 from dataclasses import fields
 from html import escape
-from importlib.metadata import version
 
-from viewsplice.io import fingerprint
+import numpy as np
+
+from viewsplice.io import fingerprint, installed_versions
 from viewsplice.page.content import Content
 from viewsplice.page.markup import symbol, table
 from viewsplice.persistence import settings_to_json
 
-_PACKAGES = ("viewsplice", "torch", "numpy", "scipy", "scikit-learn")
 _SHOWN_DIGITS = 16
+# Validation rows that come in so many times fewer stretches than there are rows were not drawn one by one.
+_IN_BLOCKS = 10
 
 
 def provenance_section(content: Content) -> str:
@@ -23,17 +24,20 @@ def provenance_section(content: Content) -> str:
     complete = {f.name: getattr(model.fitted_.settings, f.name) for f in fields(model.fitted_.settings)}
     settings = {"given": settings_to_json(model.get_params(deep=False)), "complete": settings_to_json(complete)}
     neighbors = ", ".join(f"{symbol(space)} {found.n_neighbors}" for space, found in model.geometry_.items())
-    versions = [f"{name} {version(name)}" for name in _PACKAGES]
+    # A page can be written long after its fit, by other versions.
+    known = "versions" if run.versions else "versions now, when the page was written"
+    versions = ", ".join(f"{name} {number}" for name, number in (run.versions or installed_versions()).items())
+    shown = "data" if "training" in content.parts else "data shown, not those of the fit"
     rows = [
         ["command", f"<code>{escape(run.command)}</code>" if run.command else "fitted in Python"],
         ["rows of the fit", _split(content)],
         ["features", ", ".join(f"{escape(name)} {n:,}" for name, n in model.n_features_in_.items())],
-        ["data", _fingerprints(content)],
+        [shown, _fingerprints(content)],
         ["seed", str(model.fitted_.seed)],
         ["time", _time(run.seconds)],
         ["epochs", ", ".join(f"{escape(stage)} {n:,}" for stage, n in model.epochs_.items())],
         ["neighbors in the graph", neighbors or "no geometry"],
-        ["versions", ", ".join([*versions, f"Python {platform.python_version()}"])],
+        [known, escape(versions)],
     ]
     text = escape(json.dumps(settings, indent=2, ensure_ascii=False))
     details = f"<details><summary>All settings</summary><pre>{text}</pre></details>"
@@ -42,10 +46,19 @@ def provenance_section(content: Content) -> str:
 
 
 def _split(content: Content) -> str:
-    counts = ", ".join(f"{len(rows):,} {part}" for part, rows in content.model.split_.items())
-    held = "groups kept together" if content.views.groups is not None else "rows drawn at random"
-    own = "" if "training" in content.parts else f"; this page shows {len(content.views):,} other rows"
-    return f"{counts} ({held}){own}"
+    """Return how many rows each part has, and what can be seen of how they were chosen."""
+    split = content.model.split_
+    counts = ", ".join(f"{len(rows):,} {part}" for part, rows in split.items())
+    if "training" not in content.parts:
+        return f"{counts}; this page shows {len(content.views):,} other rows"
+    held_out, groups = np.sort(split["validation"]), content.views.groups
+    if not len(held_out):
+        return counts
+    if groups is not None and not np.isin(groups[held_out], groups[split["train"]]).any():
+        return f"{counts} (groups kept together)"
+    n_blocks = 1 + int((np.diff(held_out) > 1).sum())
+    blocks = f"in {n_blocks:,} block{'s' * (n_blocks != 1)}"
+    return f"{counts} ({blocks if n_blocks * _IN_BLOCKS <= len(held_out) else 'scattered rows'})"
 
 
 def _time(seconds: float | None) -> str:

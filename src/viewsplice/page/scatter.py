@@ -87,8 +87,8 @@ def scatter_html(content: Content, data: dict[str, Any]) -> str:
     panels = "".join(_panel(i, space) for i, space in enumerate(data["spaces"]))
     return (
         f"<p>Every point is a row; {rows}{sampled}. Drag to move, click a panel and use the wheel to magnify, hold "
-        f"Shift and drag to select rows in all spaces at once.{turned} The height of a one-dimensional space is the "
-        "color variable: it shows a tuning curve. Rows are counted from 0.</p>"
+        f"Shift and drag (or let dragging select) to choose rows in all spaces at once.{turned} The height of a "
+        "one-dimensional space is the color variable: it shows a tuning curve. Rows are counted from 0.</p>"
         '<p id="no-webgl" class="note warn" hidden><b>Careful.</b> This browser has no WebGL 2: points are drawn more '
         "slowly, and all with one marker.</p>"
         f"{_controls(data)}"
@@ -111,14 +111,15 @@ def _panel(i: int, space: dict[str, Any]) -> str:
         for action, sign, title in (
             ("closer", "+", "magnify"),
             ("farther", "&minus;", "show more"),
-            ("reset", "Fit", "show all"),
+            ("reset", "Fit", "show all rows, but for a few far out"),
         )
     )
     if len(axes) > 2:
         tools += (
             '<button type="button" data-action="deep" aria-pressed="true" title="turn in three dimensions">3-D</button>'
         )
-        tools += "".join(_axis_choice(place, sign, axes) for place, sign in enumerate("xyz"))
+        choices = "".join(_axis_choice(place, sign, axes) for place, sign in enumerate("xyz"))
+        tools += f'<span class="axes">{choices}</span>'
     return (
         f'<figure class="space" data-space="{i}"><figcaption><b>{symbol(name)}</b> {words(name)}</figcaption>'
         f'<div class="frame"><canvas tabindex="0" role="img" aria-label="{spoken}"></canvas>'
@@ -127,12 +128,15 @@ def _panel(i: int, space: dict[str, Any]) -> str:
 
 
 def _axis_choice(place: int, sign: str, axes: list[dict[str, Any]]) -> str:
+    # Only "1: 80%" of "axis 1 (80%)", so that the choices of all three axes fit into one line.
+    names = [axis["name"].split(" ", 1)[1].replace(" (", ": ").rstrip(")") for axis in axes]
     options = "".join(
-        f'<option value="{i}"{" selected" if i == place else ""}>{escape(axis["name"])}</option>'
-        for i, axis in enumerate(axes)
+        f'<option value="{i}"{" selected" if i == place else ""}>{escape(name)}</option>'
+        for i, name in enumerate(names)
     )
     third = ' class="third"' if place == 2 else ""
-    return f'<label{third}>{sign} <select data-axis="{place}">{options}</select></label>'
+    spoken = f'aria-label="axis along {sign}"'
+    return f'<label{third}>{sign} <select data-axis="{place}" {spoken}>{options}</select></label>'
 
 
 def _controls(data: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -11,62 +11,134 @@ from viewsplice._random import numpy_generator
 from viewsplice._types import Array
 from viewsplice.metrics import covariance_spectrum, effective_dimension_of, latent_spread
 from viewsplice.page.content import Content
-from viewsplice.page.markup import figure, note, symbol, table, words
+from viewsplice.page.markup import figure, note, percent, symbol, table, words
 from viewsplice.plotting import share_bars, to_svg
-from viewsplice.trust import Estimate, Shares
+from viewsplice.plotting.shares import PARTS
+from viewsplice.trust import Estimate
 from viewsplice.views import endpoints, is_arrow
 
 # Resamples of a space; fewer of a wide one, whose spectrum takes longer.
 _FEWEST_RESAMPLES, _MOST_RESAMPLES = 20, 200
 _SHOWN = 6
+# Shared information with a larger p-value may be chance.
+_ALPHA = 0.05
 
 
-def summary_section(content: Content) -> str:
-    """Say what is shared and what is private: sentences, shares of variance, and a table of all spaces."""
+def summary_section(content: Content, n_doubts: int) -> str:
+    """Say what is shared and what is private: sentences, shares of variance, and a table of all spaces.
+
+    Parameters
+    ----------
+    content
+        What the page is about.
+    n_doubts
+        How many findings below speak against the fit.
+    """
     html = '<section id="shared"><h2>What is shared and what is private</h2>'
     html += "".join(f'<p class="answer">{sentence}</p>' for sentence in _sentences(content))
-    html += "".join(note("warn", escape(text)) for text in content.model.notes_)
+    html += _unconfirmed(content) + _doubts(n_doubts) + _weak_widths(content)
     return html + _shares(content) + _spaces(content) + "</section>"
 
 
 def _sentences(content: Content) -> list[str]:
     """Return a sentence for all pairs of views that share something, and one for each view."""
-    widths = {name: z.shape[1] for name, z in content.latents.spaces().items()}
     said = []
     views = content.model.view_names_
     for i, first in enumerate(views):
         for second in views[i + 1 :]:
-            both = sorted({widths[name] for name in widths if is_arrow(name) and {*endpoints(name)} == {first, second}})
-            count = " to ".join(dict.fromkeys(map(str, (both[0], both[-1]))))
-            said.append(f"{escape(first)} and {escape(second)} share <strong>{_dimensions(count)}</strong>.")
+            arrows = [name for name in content.latents.shared if {*endpoints(name)} == {first, second}]
+            said.append(f"{escape(first)} and {escape(second)} share {_dimensions(content, arrows)}.")
     for view in views:
-        own, shares = widths[view], content.shares[view].total
-        said.append(
-            f"{escape(view)} keeps <strong>{_dimensions(str(own))}</strong> to itself. What it shares explains "
-            f"<strong>{_percent(shares['shared'])}</strong> of its variance, what is private "
-            f"<strong>{_percent(shares['private'])}</strong>."
-        )
+        parts = {"what it shares": "shared", "what is private": "private"}
+        shares = [
+            f"{what} explains <strong>{_percent(content.shares[view].total[part])}</strong>"
+            for what, part in parts.items()
+            if part in _parts(content, view)
+        ]
+        told = f" Of its variance, {', '.join(shares)}." if shares else ""
+        said.append(f"{escape(view)} keeps {_dimensions(content, [view])} to itself.{told}")
     return said
 
 
-def _dimensions(count: str) -> str:
-    return "nothing" if count == "0" else f"{count} dimension{'' if count == '1' else 's'}"
+def _parts(content: Content, view: str) -> list[str]:
+    """Return which of a view's spaces have dimensions: shared ones that rebuild it, its private one."""
+    is_shared = any(endpoints(name)[1] == view for name in content.spaces if is_arrow(name))
+    return ["shared"] * is_shared + ["private"] * (view in content.spaces)
+
+
+def _dimensions(content: Content, names: Sequence[str]) -> str:
+    """Return how many dimensions spaces have, whether the data or the user said so, and how many of them are used."""
+    widths = content.latents.spaces()
+    count = _from_to([widths[name].shape[1] for name in names])
+    chosen = "n_shared" if is_arrow(names[0]) else "n_private"
+    origin = "found in the data" if any(f"{chosen}/{name}" in content.model.choices_ for name in names) else "as set"
+    if count == "0":
+        return f"<strong>nothing</strong> ({origin})"
+    used = _from_to([effective_dimension_of(widths[name][content.judged]) for name in names if name in content.spaces])
+    unused = "" if used == count else f", {used} of them effective"
+    return f"<strong>{count} dimension{'' if count == '1' else 's'}</strong> ({origin}{unused})"
+
+
+def _from_to(counts: Sequence[int]) -> str:
+    return " to ".join(dict.fromkeys(str(count) for count in (min(counts), max(counts))))
 
 
 def _percent(share: Estimate) -> str:
-    return f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f})"
+    return f"{percent(share.value)} ({round(100 * share.low)} to {round(100 * share.high)})"
+
+
+def _unconfirmed(content: Content) -> str:
+    """Warn of spaces that explain nothing in rows that judge the fit: their dimensions alone are no finding."""
+    said = []
+    for view in content.model.view_names_:
+        for part in _parts(content, view):
+            share = content.shares[view].total[part]
+            if share.low <= 0:
+                what = f"what {escape(view)} shares" if part == "shared" else f"what is private to {escape(view)}"
+                said.append(
+                    f"In {content.judged_words}, {what} explains nothing that can be told from zero "
+                    f"({_percent(share)}): that the model has dimensions for it is no evidence."
+                )
+    p = (content.run.audit or {}).get("p_shared")
+    if isinstance(p, int | float) and p > _ALPHA and any(is_arrow(name) for name in content.spaces):
+        said.append(f"The audit found no evidence that anything is shared (p = {p:.2g}).")
+    return "".join(note("warn", sentence) for sentence in said)
+
+
+def _doubts(n_doubts: int) -> str:
+    """Say whether the checks below speak for this answer, for readers who stop here."""
+    where = '<a href="#believe">Whether to believe it</a>'
+    if not n_doubts:
+        return note("good", f"None of the checks under {where} speaks against this.")
+    number = "One of the checks" if n_doubts == 1 else f"{n_doubts} of the checks"
+    return note("warn", f"{number} under {where} {'calls' if n_doubts == 1 else 'call'} for caution.")
+
+
+def _weak_widths(content: Content) -> str:
+    """Return what the model notes about its widths: absent spaces one by one, weak evidence folded."""
+    doubtful = {
+        name.split("/", 1)[1]: choice
+        for name, choice in content.model.choices_.items()
+        if name.startswith(("n_shared/", "n_private/")) and (choice.is_weak or not choice.value)
+    }
+    told = dict(zip(doubtful, content.model.notes_, strict=True))
+    weak = [name for name, choice in doubtful.items() if choice.is_weak]
+    html = "".join(note("warn", escape(told[name])) for name in told if name not in weak)
+    if not weak:
+        return html
+    names = ", ".join(symbol(name) for name in weak)
+    evidence = "".join(f"<li>{escape(told[name])}</li>" for name in weak)
+    return (
+        f"{html}{note('warn', f'Another number of dimensions would suit the data as well in {names}.')}"
+        f"<details><summary>Evidence for the numbers of dimensions</summary><ul>{evidence}</ul></details>"
+    )
 
 
 def _shares(content: Content) -> str:
     unit = "groups" if content.views.groups is not None else "rows"
+    known = {view: _known_shares(content, view) for view in content.shares}
     drawn = {
-        view: {
-            "shared": found.total["shared"].value,
-            "private": found.total["private"].value,
-            "only together": found.total["together"].value,
-            "neither": found.total["neither"].value,
-        }
-        for view, found in content.shares.items()
+        view: {name: share.value if share else 0.0 for name, share in shares.items()} for view, shares in known.items()
     }
     said = "; ".join(
         f"{view}: " + ", ".join(f"{100 * value:.0f} % {part}" for part, value in parts.items())
@@ -78,14 +150,28 @@ def _shares(content: Content) -> str:
         f"brackets and in the table: 95 % intervals over resampled {unit}."
     )
     bars = figure(to_svg(share_bars(drawn)), caption, f"Shares of variance. {said}", is_wide=True)
-    head = ["view", "shared", "private", "only together", "neither", "rebuilt: R²"]
-    return bars + table(head, [[escape(view), *_row(found)] for view, found in content.shares.items()])
+    head = ["view", *PARTS, "rebuilt: R²"]
+    return bars + table(head, [[escape(view), *_row(shares)] for view, shares in known.items()])
 
 
-def _row(found: Shares) -> list[str]:
-    parts = [found.total[part] for part in ("shared", "private", "together", "neither")]
-    neither = parts[-1]
-    cells = [f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})" for share in parts]
+def _known_shares(content: Content, view: str) -> dict[str, Estimate | None]:
+    """Return the shares of a view by their names on the page; None for spaces without dimensions, which have none."""
+    total, parts = content.shares[view].total, _parts(content, view)
+    return {
+        "shared": total["shared"] if "shared" in parts else None,
+        "private": total["private"] if "private" in parts else None,
+        "only together": total["together"] if len(parts) == 2 else None,
+        "neither": total["neither"],
+    }
+
+
+def _row(shares: Mapping[str, Estimate | None]) -> list[str]:
+    cells = [
+        f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})" if share else "none"
+        for share in shares.values()
+    ]
+    neither = shares["neither"]
+    assert neither is not None
     return [*cells, f"{1 - neither.value:.3f} ({1 - neither.high:.3f} to {1 - neither.low:.3f})"]
 
 

@@ -74,8 +74,8 @@ def leak_plot(leaks: Sequence[Mapping[str, Any]], *, ax: Axes | None = None) -> 
     )
     ax.invert_yaxis()
     ax.set(
-        xlabel="held-out R² of the better probe",
-        xlim=(min(-0.1, 1.1 * float(r2.min())), max(0.5, 1.1 * float(r2.max()))),
+        xlabel="held-out R² of the best probe",
+        xlim=(min(-0.1, 1.25 * float(r2.min())), max(0.5, 1.1 * float(r2.max()))),
     )
     ax.legend(fontsize="small", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))
     return ax

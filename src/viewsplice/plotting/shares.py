@@ -20,6 +20,8 @@ _STYLES = {
     "neither": (GRAY, ""),
 }
 _LEAST_LABELED = 0.06
+# Features that hardly vary have an R² far below zero, which would squeeze all others into a corner.
+_LOWEST = -1.0
 _FEW = 100
 _MANY = 2000
 
@@ -50,7 +52,7 @@ def share_bars(shares: Mapping[str, Mapping[str, float]], *, ax: Axes | None = N
         lefts += widths
     ax.set_yticks(range(len(shares)), [literal(name, 24) for name in shares])
     ax.invert_yaxis()
-    ax.set(xlabel="share of the view's variance, held-out rows", xlim=(0, max(1.0, float(lefts.max()))))
+    ax.set(xlabel="share of the view's variance", xlim=(0, max(1.0, float(lefts.max()))))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(ncols=len(PARTS), loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, fontsize="small")
@@ -61,7 +63,7 @@ def feature_shares(shared: Array, private: Array, *, label: str = "", ax: Axes |
     """Draw each feature of a view by what its shared and its private latents account for.
 
     On the dashed line the two account for all of its variance; what is missing to it is explained by neither, or only
-    by both together.
+    by both together. Fractions below -1, of features that hardly vary, are drawn at the edge.
 
     Parameters
     ----------
@@ -76,10 +78,18 @@ def feature_shares(shared: Array, private: Array, *, label: str = "", ax: Axes |
     if x.shape != y.shape:
         raise ValueError(f"shared has {len(x)} features and private {len(y)}; expected equally many")
     ax = axes_or_new(ax)
+    is_beyond = (x < _LOWEST) | (y < _LOWEST)
+    x, y = np.maximum(x, _LOWEST), np.maximum(y, _LOWEST)
     low = min(0.0, float(np.nanmin([x, y]))) - 0.03
     ax.plot([0, 1], [1, 0], color=PALETTE[1], linestyle="--", linewidth=1.2, label="all of it")
     alpha = float(np.clip(12 / np.sqrt(len(x)), 0.25, 0.9))
-    ax.scatter(x, y, s=14, color=PALETTE[0], alpha=alpha, linewidths=0, rasterized=len(x) > _MANY, label="a feature")
+    for chosen, color, marker, name in (
+        (~is_beyond, PALETTE[0], "o", "a feature"),
+        (is_beyond, GRAY, "v", f"{is_beyond.sum()} beyond -1"),
+    ):
+        if chosen.any():
+            dots = ax.scatter(x[chosen], y[chosen], s=14, marker=marker, color=color, alpha=alpha, label=name)
+            dots.set(linewidths=0, rasterized=len(x) > _MANY)
     ax.set(xlabel="shared", ylabel="private", xlim=(low, 1.05), ylim=(low, 1.05))
     ax.set_aspect("equal")
     ax.legend(fontsize="small", frameon=False, loc="upper right")
@@ -88,7 +98,7 @@ def feature_shares(shared: Array, private: Array, *, label: str = "", ax: Axes |
 
 
 def feature_r2(r2: Array, *, label: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the reconstruction R² of every feature, the best rebuilt first.
+    """Draw the reconstruction R² of every feature, the best rebuilt first; what is below -1 is drawn at the edge.
 
     Parameters
     ----------
@@ -101,14 +111,17 @@ def feature_r2(r2: Array, *, label: str = "", ax: Axes | None = None) -> Axes:
     """
     values = _fractions(r2)
     values = -np.sort(-values[np.isfinite(values)])
+    n_beyond, values = int((values < _LOWEST).sum()), np.maximum(values, _LOWEST)
     ax = axes_or_new(ax)
     numbers = np.arange(1, len(values) + 1)
     ax.plot(numbers, values, color=PALETTE[0], marker="." if len(values) < _FEW else "", linewidth=1.8)
-    if len(values):
-        ax.axhline(float(np.median(values)), color=PALETTE[1], linestyle="--", linewidth=1.2, label="median")
-        ax.legend(fontsize="small", frameon=False, loc="lower left")
+    ax.axhline(float(np.median(values)), color=PALETTE[1], linestyle="--", linewidth=1.2, label="median")
+    if n_beyond:
+        beyond = numbers[len(values) - n_beyond :], values[len(values) - n_beyond :]
+        ax.plot(*beyond, color=GRAY, linewidth=3.6, label=f"{n_beyond} below -1")
+    ax.legend(fontsize="small", frameon=False, loc="lower left")
     ax.set(xlabel="features, best rebuilt first", ylabel="R²")
-    ax.set_ylim(min(0.0, float(values.min(initial=0.0))) - 0.02, 1.05)
+    ax.set_ylim(min(0.0, float(values.min())) - 0.02, 1.05)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_title(literal(label))
     return ax

@@ -17,7 +17,9 @@ function readAs(variable, wanted) {
   if (!values) return variable;
   const range = ends(values);
   const isRadians = Math.max(Math.abs(range[0]), Math.abs(range[1])) <= 2 * Math.PI * 1.000001;
-  return { ...variable, kind: wanted, labels: null, values, range, turn: isRadians ? 2 * Math.PI : 360 };
+  // A covariate knows its turn by its name, too: orientations are the same after half of one.
+  const turn = variable.turn || (isRadians ? 2 * Math.PI : 360);
+  return { ...variable, kind: wanted, labels: null, values, range, turn, cut: "" };
 }
 
 function labelNumbers(variable) {
@@ -29,7 +31,7 @@ function asCategories(variable) {
   const distinct = [...new Set(variable.values)].sort((a, b) => a - b);
   const places = new Map(distinct.map((value, place) => [value, place]));
   const values = Uint32Array.from(variable.values, (value) => places.get(value));
-  return { ...variable, kind: "categorical", labels: distinct.map(shortNumber), values };
+  return { ...variable, kind: "categorical", labels: distinct.map(shortNumber), values, cut: "" };
 }
 
 // The labels that have a color of their own: all, or the most frequent of more than twenty.

@@ -86,9 +86,20 @@ function usualEnds(values, share) {
   return found[0] < found[1] ? found : ends(sorted);
 }
 
+// Ends that show every row, unless a few far out would leave the others in a corner.
+function shownEnds(values) {
+  const [all, usual] = [ends(values), usualEnds(values, 0.002)];
+  return all[1] - all[0] <= 1.5 * (usual[1] - usual[0]) ? all : usual;
+}
+
+// Four digits, but whole numbers as they are: trial 12345 is not trial 12350.
 function shortNumber(value) {
   if (!Number.isFinite(value)) return "missing";
-  return Number(value.toPrecision(4)).toString();
+  return String(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
+}
+
+function counted(number) {
+  return number.toLocaleString("en-US");
 }
 
 // What points can be colored by: each has a label, a kind, and one value or place among its labels per row.
@@ -102,7 +113,7 @@ function covariateVariable(covariate) {
     labels: covariate.labels,
     values: numbers(covariate.block),
     range: covariate.labels ? null : ends(numbers(covariate.block)),
-    note: covariate.note,
+    note: "",
   };
 }
 
@@ -111,22 +122,35 @@ function featureVariable(view, feature) {
   return {
     label: `${view.view}, feature ${featureName(view, feature)}`,
     kind: "continuous",
-    turn: 360,
+    turn: null,
     labels: null,
     values,
     range: usualEnds(values, 0.01),
     note: featureNote(view, feature),
+    cut: "Colors end at 1 % and 99 % of the rows.",
   };
 }
 
+// Shares of a feature's variance by what accounts for it; NaN for a feature that does not vary.
+function featureShares(view, feature) {
+  const [shared, own, neither] = ["shared", "private", "neither"].map((part) => numbers(view[part])[feature]);
+  return { shared, private: own, "only together": 1 - shared - own - neither, neither };
+}
+
+// Rows that the fit has not seen may give less than nothing: that is nothing.
+function percent(share) {
+  return Number.isNaN(share) ? "? %" : `${Math.max(0, Math.round(100 * share))} %`;
+}
+
+// How well the model explains a feature, and how well the page has kept it: two numbers that are easily confused.
 function featureNote(view, feature) {
-  const share = (name) => `${(100 * numbers(view[name])[feature]).toFixed(0)} % ${name}`;
-  const shares = `Variance of this feature: ${["shared", "private", "neither"].map(share).join(", ")}. `;
-  return `${shares}${view.note} This feature: R² ${numbers(view.r2)[feature].toFixed(3)}. Colors end at 1 % and 99 % of the rows.`;
+  const shares = Object.entries(featureShares(view, feature)).map(([part, share]) => `${percent(share)} ${part}`);
+  const said = shares[0].startsWith("?") ? "This feature does not vary in the rows that judge the fit." : `Variance of this feature: ${shares.join(", ")}.`;
+  return `${said} ${view.note} Of this one the page keeps R² ${numbers(view.r2)[feature].toFixed(3)}.`;
 }
 
 function coordinateVariable(space, axis) {
   const values = coordinate(space, axis);
   const label = `${space.label}, ${space.axes[axis].name}`;
-  return { label, kind: "continuous", turn: 360, labels: null, values, range: usualEnds(values, 0.002), note: "" };
+  return { label, kind: "continuous", turn: null, labels: null, values, range: usualEnds(values, 0.002), note: "" };
 }

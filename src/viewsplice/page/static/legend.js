@@ -11,8 +11,9 @@ function drawLegend(app) {
   box.append(textElement("strong", shown.label));
   if (shown.kind === "categorical") box.append(labelList(app, painted.entries));
   else box.append(shown.kind === "circular" ? wheel(shown) : bar(shown));
-  if (shown.values.some && shown.values.some(Number.isNaN)) box.append(textElement("span", "gray: no value", "quiet"));
-  if (shown.note) box.append(textElement("span", shown.note, "quiet"));
+  const isLeftOut = app.panels.some((panel) => panel.isLine) ? ", left out where the height is the color variable" : "";
+  if (!shown.labels && shown.values.some(Number.isNaN)) box.append(textElement("span", `gray: no value${isLeftOut}`, "quiet"));
+  for (const note of [shown.note, shown.cut]) if (note) box.append(textElement("span", note, "quiet"));
 }
 
 function textElement(tag, text, className = "") {

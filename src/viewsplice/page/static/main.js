@@ -63,6 +63,7 @@ class App {
   }
 
   colorByFeature(view, feature) {
+    if (element("color-by").value !== "feature") element("read-as").value = "auto";
     element("color-by").value = "feature";
     element("feature-view").value = String(page.features.indexOf(view));
     element("feature-name").value = featureName(view, feature);
@@ -82,7 +83,7 @@ class App {
     this.isBrushed = rows.length > 0;
     this.chosen = this.isBrushed ? chosen : new Uint8Array(N_ROWS);
     this.painter.setChosen(this.chosen);
-    const said = `${rows.length} of ${N_ROWS} rows selected, ${how}.`;
+    const said = `${counted(rows.length)} of ${counted(N_ROWS)} rows selected, ${how}.`;
     element("selection").textContent = this.isBrushed ? said : "No rows selected.";
     element("selected-rows").value = rows.join(", ");
     element("selected-box").hidden = element("clear").hidden = !this.isBrushed;
@@ -129,7 +130,11 @@ class App {
   }
 
   listen() {
-    element("color-by").addEventListener("change", () => this.colorByChoice());
+    element("color-by").addEventListener("change", () => {
+      // How the last variable was read says nothing about this one.
+      element("read-as").value = "auto";
+      this.colorByChoice();
+    });
     element("read-as").addEventListener("change", () => this.color(this.raw));
     for (const id of ["feature-view", "feature-name"]) {
       element(id).addEventListener("change", () => this.colorByTypedFeature());

@@ -52,10 +52,8 @@ class Maps {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [TILE, TILE];
     const name = featureName(this.view, feature);
-    const shares = ["shared", "private", "neither"].map((part) => [part, numbers(this.view[part])[feature]]);
-    // Held-out rows may give less than nothing; on a small picture that is nothing.
-    const percent = (share) => (Number.isNaN(share) ? "?" : Math.max(0, Math.round(100 * share)));
-    const said = shares.map(([part, share]) => `${part} ${percent(share)} %`);
+    const shares = Object.entries(featureShares(this.view, feature));
+    const said = shares.map(([part, share]) => `${part} ${percent(share)}`);
     button.setAttribute("aria-label", `Feature ${name} of ${this.view.view}: variance ${said.join(", ")}. Color all spaces by it.`);
     drawMap(canvas, this.places, featureValues(this.view, feature));
     button.append(canvas, textElement("span", name, "name"), shareBar(shares));
@@ -69,7 +67,7 @@ function shareBar(shares) {
   const box = textElement("span", "", "sharebar");
   for (const [part, share] of shares) {
     if (part === "neither") continue;
-    const piece = textElement("span", "", part);
+    const piece = textElement("span", "", part.split(" ").pop());
     piece.style.width = `${Math.min(100, Math.max(0, 100 * share || 0))}%`;
     box.append(piece);
   }

@@ -1,6 +1,8 @@
 // One latent space: its picture, and what the reader does with it by pointer and keyboard.
 
 const PIXELS_TO_PICK = 12;
+// Where rows without a height go: beyond any picture.
+const FAR = 1e9;
 const IDENTITY = new Float32Array([1, 0, 0, 0, 1, 0, 0, 0, 1]);
 
 class Panel {
@@ -31,10 +33,10 @@ class Panel {
     this.places = new Float32Array(3 * N_ROWS);
     for (let i = 0; i < N_ROWS; i += 1) {
       this.places[3 * i] = x[i];
-      this.places[3 * i + 1] = y[i];
+      this.places[3 * i + 1] = Number.isNaN(y[i]) ? FAR : y[i];
       this.places[3 * i + 2] = z ? z[i] : 0;
     }
-    this.limits = [x, y, z].map((values) => (values ? usualEnds(values, 0.002) : [0, 0]));
+    this.limits = [x, y, z].map((values) => (values ? shownEnds(values) : [0, 0]));
     this.app.painter.setPlaces(this.space.name, this.places);
     this.fit();
   }
@@ -44,9 +46,7 @@ class Panel {
     const spread = (i) => ((i * 0.618034) % 1) - 0.5;
     if (variable.kind === "none") return Float32Array.from({ length: N_ROWS }, (_, i) => spread(i));
     if (variable.kind === "categorical") return Float32Array.from(variable.values, (place, i) => place + 0.7 * spread(i));
-    const values = variable.kind === "circular" ? variable.values.map((v) => position(variable, v) * variable.turn) : variable.values;
-    const [low] = ends(values);
-    return values.map((value) => (Number.isNaN(value) ? low : value));
+    return variable.kind === "circular" ? variable.values.map((v) => position(variable, v) * variable.turn) : variable.values;
   }
 
   // Brings all rows, but for a few far out, into view.

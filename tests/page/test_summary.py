@@ -1,0 +1,174 @@
+"""The first answer and how it was made: what is a finding and what a setting, and what speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hostile import FIRST, LEAKS, MARKUP, N_ROWS, SECOND, make_model
+
+from viewsplice import SPLICE, Views
+from viewsplice.io import installed_versions
+from viewsplice.page import belief, leaks, look, summary
+from viewsplice.page.content import Content, Run, make_content
+from viewsplice.page.look import look_section
+from viewsplice.page.markup import count_doubts, listing, note, panels, percent
+from viewsplice.page.provenance import provenance_section
+from viewsplice.page.summary import summary_section
+from viewsplice.recipes import Choice
+from viewsplice.trust import Estimate, Shares
+
+ARROWS = f"{FIRST}->{SECOND}", f"{SECOND}->{FIRST}"
+DATA = {"n_rows": N_ROWS, "spaces": [], "covariates": [], "features": []}
+
+
+@pytest.fixture(autouse=True)
+def _no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (belief, leaks, look, summary):
+        monkeypatch.setattr(module, "to_svg", lambda ax: "<svg ></svg>")
+
+
+@pytest.fixture
+def content(model: SPLICE, views: Views) -> Content:
+    return make_content(model, views, run=Run(audit={"leaks": LEAKS}))
+
+
+def with_shares(content: Content, features: Mapping[str, np.ndarray], shared: Estimate) -> Content:
+    """Return the same with other shares of the first view."""
+    total = {**content.shares[FIRST].total, "shared": shared}
+    changed = replace(content)
+    vars(changed)["shares"] = {**content.shares, FIRST: Shares(features, total, 60, 6)}
+    return changed
+
+
+def with_choices(content: Content, model: SPLICE, choices: Mapping[str, Choice]) -> Content:
+    other = SPLICE()
+    other.fitted_ = replace(model.fitted_, choices=choices)
+    return replace(content, model=other)
+
+
+def test_widths_are_told_apart_by_who_chose_them(content: Content, model: SPLICE) -> None:
+    html = summary_section(content, 0)
+    assert "share <strong>2 dimensions</strong> (as set" in html
+    found = {f"n_shared/{arrow}": Choice(2, "the curve stops") for arrow in ARROWS}
+    html = summary_section(with_choices(content, model, found), 0)
+    assert "share <strong>2 dimensions</strong> (found in the data" in html
+    assert "keeps <strong>1 dimension</strong> (as set) to itself" in html
+
+
+def test_dimensions_that_are_not_used_are_told(content: Content) -> None:
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(N_ROWS, 2))
+    shared = {ARROWS[0]: z, ARROWS[1]: z * [1, 0.01]}
+    html = summary_section(replace(content, latents=replace(content.latents, shared=shared)), 0)
+    assert "share <strong>2 dimensions</strong> (as set, 1 to 2 of them effective)" in html
+
+
+def test_what_explains_nothing_is_no_finding(content: Content) -> None:
+    features = content.shares[FIRST].features
+    html = summary_section(with_shares(content, features, Estimate(-0.001, -0.04, 0.03)), 0)
+    told = "what &lt;b&gt;lgn shares explains nothing that can be told from zero (0 % (-4 to 3))"
+    assert f"In 60 held-out rows, {told}" in html
+    html = summary_section(with_shares(content, features, Estimate(0.2, 0.1, 0.3)), 0)
+    assert "what &lt;b&gt;lgn shares explains nothing" not in html
+
+
+def test_an_audit_without_shared_information_is_told_first(content: Content) -> None:
+    told = "no evidence that anything is shared (p = 0.3)"
+    assert told in summary_section(replace(content, run=Run(audit={"p_shared": 0.3})), 0)
+    for audit in ({"p_shared": 0.01}, {"p_shared": None}, None):
+        assert "no evidence that anything is shared" not in summary_section(replace(content, run=Run(audit=audit)), 0)
+
+
+def test_doubts_below_are_announced(content: Content, html: str) -> None:
+    assert 'None of the checks under <a href="#believe">' in summary_section(content, 0)
+    assert "One of the checks" in summary_section(content, 1)
+    assert "3 of the checks" in summary_section(content, 3)
+    notes = note("good", "a") + note("warn", 'class="note warn"') + note("bad", "b")
+    assert count_doubts(notes) == 2
+    n_doubts = count_doubts(html.split('<section id="believe">')[1])
+    assert n_doubts > 1
+    assert f"{n_doubts} of the checks under" in html
+
+
+def test_weak_widths_are_folded_and_absent_spaces_are_not(content: Content, model: SPLICE) -> None:
+    choices = {
+        "epochs": Choice(2, "few rows"),
+        f"n_shared/{ARROWS[0]}": Choice(2, "weak evidence: <b>", is_weak=True),
+        f"n_private/{FIRST}": Choice(0, "nothing private found"),
+        f"n_private/{SECOND}": Choice(3, "clear"),
+    }
+    html = summary_section(with_choices(content, model, choices), 0)
+    shown, folded = html.split("<details>")
+    assert "nothing private found" in shown
+    assert "Another number of dimensions would suit the data as well in <i>s</i><sub>&lt;b&gt;lgn→v1" in shown
+    assert "weak evidence: &lt;b&gt;" in folded
+    assert "weak evidence" not in shown
+    assert "clear" not in html
+    assert "<details>" not in summary_section(content, 0)
+
+
+def test_features_that_do_not_vary_are_left_out(content: Content) -> None:
+    constant = {part: np.full(8, np.nan) for part in ("shared", "private", "rebuilt")}
+    html = look_section(with_shares(content, constant, Estimate(0.0, 0.0, 0.0)), DATA)
+    assert "Features of &lt;b&gt;lgn do not vary in 60 held-out rows." in html
+    assert html.count("R² of single features of") == 1
+
+
+def test_a_few_features_far_below_zero_do_not_hide_the_others(content: Content) -> None:
+    r2 = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, -4e7])
+    features = {**content.shares[FIRST].features, "rebuilt": r2}
+    html = look_section(with_shares(content, features, Estimate(0.2, 0.1, 0.3)), DATA)
+    assert "median 0.55, 90 % of them from below -1 to 0.86" in html
+
+
+def test_tables_of_an_audit_may_break_sentences_and_hold_no_tables() -> None:
+    rows = [{"name": "independence", "sentence": "a " * 30, "numbers": {"a, b": 0.25, "<c>": 1.0}}]
+    html = listing(rows)
+    assert '<div class="table text"' in html
+    assert html.count("<table>") == 1
+    assert "a, b: 0.25; &lt;c&gt;: 1" in html
+    assert '<div class="table"' in listing([{"name": "a", "p": 0.5}])
+
+
+def test_figures_stand_in_pairs_where_three_would_leave_one() -> None:
+    assert panels(["<figure></figure>"] * 3).startswith('<div class="panels">')
+    assert panels(["<figure></figure>"] * 4).startswith('<div class="panels pairs">')
+    assert panels(["<figure></figure>"] * 2, is_paired=True).startswith('<div class="panels pairs">')
+
+
+def test_percent_has_no_negative_zero() -> None:
+    assert [percent(value) for value in (-0.001, 0.126, -0.03)] == ["0 %", "13 %", "-3 %"]
+
+
+def test_versions_are_those_of_the_fit_where_they_are_known(content: Content) -> None:
+    html = provenance_section(content)
+    assert "versions now, when the page was written" in html
+    assert f"numpy {installed_versions()['numpy']}, scipy" in html
+    html = provenance_section(replace(content, run=Run(versions={"torch": f"1.0{MARKUP}"})))
+    assert '<th scope="row">versions</th><td>torch 1.0&lt;/script&gt;' in html
+
+
+def test_fingerprints_of_other_rows_are_not_those_of_the_fit(content: Content) -> None:
+    assert '<th scope="row">data</th>' in provenance_section(content)
+    other = replace(content, parts={"given": np.arange(N_ROWS)})
+    assert '<th scope="row">data shown, not those of the fit</th>' in provenance_section(other)
+
+
+@pytest.mark.parametrize(
+    ("held_out", "said"),
+    [
+        (np.arange(0, 300, 5), "240 train, 60 validation (scattered rows)"),
+        (np.arange(100, 160), "240 train, 60 validation (in 1 block)"),
+        (np.arange(0), "300 train, 0 validation<"),
+    ],
+)
+def test_the_split_is_described_by_its_rows(views: Views, held_out: np.ndarray, said: str) -> None:
+    alone = Views(views.arrays)
+    model = make_model(alone, geometry=None)
+    train = np.setdiff1d(np.arange(N_ROWS), held_out)
+    content = replace(make_content(model, alone), parts={"training": train, "validation": held_out})
+    content.model.fitted_ = replace(model.fitted_, split={"train": train, "validation": held_out})
+    assert said in provenance_section(content)
