@@ -71,9 +71,11 @@ class FittedAttributes:
 
     @property
     def notes_(self) -> list[str]:
-        """What to be careful about, in plain words: absent spaces, and widths on weak evidence."""
+        """What to be careful about, in plain words: absent spaces, widths on weak evidence, spaces that may be torn."""
         notes = []
         for name, choice in self.choices_.items():
+            if name.startswith("torn/"):
+                notes.append(f"Space {name.removeprefix('torn/')} may be torn: {choice.reason}.")
             if name.startswith(("n_shared/", "n_private/")) and (choice.is_weak or not choice.value):
                 space = name.split("/", 1)[1]
                 kind = "Shared" if is_arrow(space) else "Private"

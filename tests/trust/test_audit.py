@@ -208,7 +208,11 @@ def test_groups_divided_by_the_fit_are_not_held_out(model) -> None:
         ({"X": sharing_views(60)[0], "covariates": {"A": np.arange(60)}}, ValueError, "has the name of a space"),
         ({"X": sharing_views(60)[0], "covariates": {"c": np.arange(59)}}, ValueError, r"shape \(59,\); expected one"),
         ({"X": sharing_views(60)[0], "covariates": {"c": np.full(60, np.nan)}}, ValueError, "has NaN or infinite"),
-        ({"X": sharing_views(60)[0], "covariates": {"c": np.full((60, 2), "x")}}, TypeError, "expected real numbers, or labels"),
+        (
+            {"X": sharing_views(60)[0], "covariates": {"c": np.full((60, 2), "x")}},
+            TypeError,
+            "expected real numbers, or labels",
+        ),
     ],
 )
 def test_bad_input(model, arguments, error, message) -> None:

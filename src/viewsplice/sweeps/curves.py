@@ -65,7 +65,7 @@ class Curve:
         """The smallest width that holds what the best one holds.
 
         The narrower a space, the harder is the map out of it, and the more rows it takes to learn: with few rows a
-        width that suffices is worse on new rows than a wider one. It is as good on the rows that were fitted to; a width
+        width that suffices is worse on new rows than a wider one. It is as good on the rows that were fitted to; one
         that does not suffice is not. So a width counts if it is within max(one SEM, 0.01) of the best on held-out rows,
         or within this of the best on the rows fitted to and not more than 0.05 below the best on held-out ones.
         """

@@ -9,7 +9,6 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewsplice._random import RandomState, derive_seed, numpy_generator, root_seed
@@ -33,7 +32,7 @@ from viewsplice.trust.verdict import Audit, write_findings
 from viewsplice.views import Views, as_views, is_arrow, row_blocks
 
 _N_ANCHORS = 3
-# Exchanges per pair of spaces: p-values are multiplied by the number of pairs and must still be able to fall below 0.05.
+# Exchanges per pair of spaces: p-values are multiplied by the number of pairs, and must be able to stay below 0.05.
 _N_DEPENDENCE = 40
 
 
