@@ -97,6 +97,11 @@ def test_little_variation_is_still_variation() -> None:
 def test_values_beyond_any_variance_are_refused() -> None:
     with pytest.raises(ValueError, match="view 'A' has values too large for its variance to be computed: rescale it"):
         Standardizer.fit(X * 1e200, ALL, "A")
+    for scale in (1e-160, 1e-250):
+        with pytest.raises(ValueError, match="view 'A' has values too small for its variance to be computed: rescale"):
+            Standardizer.fit(X * scale, ALL, "A")
+    with pytest.raises(ValueError, match="view 'A' is constant"):
+        Standardizer.fit(np.zeros((4, 3)), ALL, "A")
 
 
 def low_rank(n_rows: int, n_features: int, variances: list[float], seed: int = 0) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewsplice import ResidualNetworks, TrainConfig
+from viewsplice import MLPNetworks, ResidualNetworks, TrainConfig
 from viewsplice.cli import main
 from viewsplice.persistence import settings_to_json
 
@@ -96,6 +96,42 @@ def test_killed_three_times_a_fit_ends_with_the_same_bits(folder: Path) -> None:
 def test_killed_at_fifty_moments(folder: Path, seed: int) -> None:
     seconds = whole_fit(folder)
     kills(folder, [random.Random(5 * seed + i).random() for i in range(5)], seconds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["scan", "tune"])
+def test_a_killed_sweep_ends_as_if_it_had_not_been(folder: Path, command: str) -> None:
+    pytest.importorskip("optuna")
+    few = {
+        "networks": MLPNetworks((8,)),
+        "training": TrainConfig(epochs=9, batch_size=40, restart_passes=1),
+        "geometry": None,
+    }
+    (folder / "few.json").write_text(json.dumps(settings_to_json(few)))
+    options = {"scan": ["--widths", "1,2", "--folds", "2"], "tune": ["--trials", "2"]}[command]
+    line = [command, *FIT[1:], *options, "--jobs", "1", "--quiet", "--out"]
+    assert main([*line, "whole"]) == 0
+
+    def n_done() -> int:
+        return len(list((folder / "run" / "tasks").glob("*.json")))
+
+    commands = [[*line, "run"]] + [["resume", "run"]] * 3
+    for given, least in zip(commands, (1, 2, 3), strict=False):
+        process = start(given)
+        wait_until(lambda least=least: n_done() >= least, process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert main(["resume", "run", "--quiet"]) == 0
+    found, expected = (_results(folder / name, command) for name in ("run", "whole"))
+    assert found == expected
+
+
+def _results(run: Path, command: str) -> Any:
+    """Return what a sweep has found, without the time it took."""
+    content = json.loads((run / {"scan": "scan.json", "tune": "tuning.json"}[command]).read_text())
+    for trial in content.get("trials", ()):
+        del trial["seconds"]
+    return content
 
 
 def test_ctrl_c_stops_saves_and_says_how_to_go_on(folder: Path) -> None:

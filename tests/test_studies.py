@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from viewsplice import SPLICE
 from viewsplice.cli import main
+from viewsplice.sweeps import scan as scanning
 from viewsplice.training import fresh
 from viewsplice.trust import AuditSettings, networks
 
@@ -187,6 +189,42 @@ def test_bad_input_is_one_line(arguments: list[str], message: str, capsys: pytes
     assert message in complaint(capsys)
     assert not Path("scan").exists()
     assert not Path("tuned").exists()
+
+
+@pytest.mark.parametrize("backend", ["ray", "dask"])
+@pytest.mark.parametrize("command", ["scan", "tune"])
+def test_a_backend_that_is_not_there_leaves_nothing_behind(
+    command: str, backend: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("optuna")
+    monkeypatch.setitem(sys.modules, {"ray": "ray", "dask": "distributed"}[backend], None)
+    assert main([command, *FILES, "--settings", "tiny.json", "--backend", backend, "--out", "new"]) == 2
+    assert f"pip install 'viewsplice[{backend}]'" in complaint(capsys)
+    assert not Path("new").exists()
+
+
+def test_what_fails_half_way_is_kept_and_can_be_resumed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As when a cluster goes away in the midst of a sweep."""
+    arguments = ["scan", *FILES, "--settings", "tiny.json", "--widths", "1,2", "--folds", "2", "--jobs", "1"]
+    assert main([*arguments, "--out", "whole", "--quiet"]) == 0
+    kept = scanning.held_out_scores
+
+    def fail_later(*given: Any) -> Any:
+        if len(list(Path("scan/tasks").glob("*.json"))) > 3:
+            raise ValueError("the cluster is gone")
+        return kept(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scanning, "held_out_scores", fail_later)
+        assert main([*arguments, "--out", "scan", "--quiet"]) == 2
+    assert complaint(capsys) == "viewsplice: the cluster is gone\n"
+    first = {path.name: path.stat().st_mtime_ns for path in Path("scan/tasks").iterdir()}
+    assert main(["resume", "scan"]) == 0
+    assert Path("scan/scan.json").read_bytes() == Path("whole/scan.json").read_bytes()
+    after = {path.name: path.stat().st_mtime_ns for path in Path("scan/tasks").iterdir()}
+    assert first == {name: after[name] for name in first}
 
 
 @pytest.mark.parametrize("command", ["audit", "scan", "tune"])

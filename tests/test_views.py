@@ -162,6 +162,11 @@ def test_views_that_do_not_belong_together_are_refused() -> None:
         Views([])
     with pytest.raises(ValueError, match=r"groups has shape \(3,\); expected one label per row: \(4,\)"):
         Views([A, B], groups=[1, 2, 3])
+    for missing in ([1.0, np.nan, np.nan, 2.0], np.array(["2020", "NaT", "NaT", "2021"], dtype="datetime64[Y]")):
+        with pytest.raises(ValueError, match=r"groups lacks 2 labels \(NaN\); expected one for every row"):
+            Views([A, B], groups=missing)
+    with pytest.raises(TypeError, match="groups is a masked array; expected a label for every row"):
+        Views([A, B], groups=np.ma.masked_array([1, 2, 3, 4], mask=[True, False, False, False]))
     with pytest.raises(ValueError, match=r"groups has shape \(4, 1\)"):
         Views([A, B], groups=[[1], [1], [2], [2]])
     with pytest.raises(TypeError, match=r"groups mixes labels of types \['NoneType', 'int', 'str'\]; expected"):

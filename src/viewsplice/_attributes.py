@@ -71,16 +71,15 @@ class FittedAttributes:
 
     @property
     def notes_(self) -> list[str]:
-        """What to be careful about, in plain words: absent spaces, weak evidence, bridged distances."""
+        """What to be careful about, in plain words: absent spaces, weak evidence, bridged distances, torn spaces."""
         notes = []
         for name, choice in self.choices_.items():
-            if name.startswith(("n_shared/", "n_private/", "n_neighbors/")) and (choice.is_weak or not choice.value):
-                what, space = name.split("/", 1)
+            what, _, space = name.partition("/")
+            if space and (choice.is_weak or not choice.value):
                 kind = "Shared" if is_arrow(space) else "Private"
-                dimensions = f"{choice.value} dimension{'s' * (choice.value != 1)}"
-                notes.append(
-                    f"{kind} space {space}, {'distances' if what == 'n_neighbors' else dimensions}: {choice.reason}."
-                )
+                dimensions = f", {choice.value} dimension{'s' * (choice.value != 1)}"
+                said = {"torn": " may be torn", "n_neighbors": ", distances"}.get(what, dimensions)
+                notes.append(f"{kind} space {space}{said}: {choice.reason}.")
         return notes
 
     @property

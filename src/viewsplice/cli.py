@@ -24,6 +24,7 @@ from viewsplice.runs import (
     COMMAND,
     MODEL,
     REPORT,
+    TASKS,
     finish_run,
     is_open,
     load_run,
@@ -148,7 +149,7 @@ def _scan(options: argparse.Namespace) -> None:
     widths = {"widths": _numbers("--widths", options.widths)} if options.widths else {}
     seed = params.pop("random_state")
     with begun(options.out, options.line):
-        views, sweep = _sweep_views(options), _sweep(options, options.out / "tasks")
+        views, sweep = _sweep_views(options), _sweep(options, options.out / TASKS)
         found = dimension_scan(
             views, n_folds=options.folds, model=SPLICE(**params), sweep=sweep, random_state=seed, **widths
         )
@@ -162,7 +163,7 @@ def _tune(options: argparse.Namespace) -> None:
     params = _params(options)
     seed = params.pop("random_state")
     with begun(options.out, options.line):
-        views, sweep = _sweep_views(options), _sweep(options, options.out / "tasks")
+        views, sweep = _sweep_views(options), _sweep(options, options.out / TASKS)
         found = tune(views, n_trials=options.trials, model=SPLICE(**params), sweep=sweep, random_state=seed)
         files = write_tuning(options.out, found, _inputs(options))
     _say(options, "\n".join([*found.notes, *(f"wrote {path}" for path in files)]))

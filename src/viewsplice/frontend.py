@@ -61,6 +61,8 @@ class Standardizer:
             raise ValueError(f"view {name!r} has values too large for its variance to be computed: rescale it")
         # Less than the last place of the mean is rounding, not variation.
         rounding = (np.finfo(np.float64).eps * float(np.abs(mean).max())) ** 2 * n_features
+        if variance < np.finfo(np.float64).tiny and (x[rows] != x[rows[:1]]).any():
+            raise ValueError(f"view {name!r} has values too small for its variance to be computed: rescale it")
         if variance <= 4 * rounding:
             raise ValueError(f"view {name!r} is constant: all {len(rows)} training rows are equal; expected variation")
         dtype = np.dtype(np.float32) if x.dtype == np.float32 else np.dtype(np.float64)

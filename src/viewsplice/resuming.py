@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from viewsplice.io import write_atomic, write_json
-from viewsplice.runs import CHECKPOINT, COMMAND, MODEL, SETTINGS
+from viewsplice.runs import CHECKPOINT, COMMAND, MODEL, SETTINGS, TASKS
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def recorded(folder: Path) -> tuple[list[str], Path]:
 
 
 def _worth(folder: Path) -> set[str]:
-    return {name for name in (MODEL, CHECKPOINT) if (folder / name).exists()}
+    return {name for name in (MODEL, CHECKPOINT, TASKS) if (folder / name).exists()}
 
 
 def _bytes(path: Path) -> bytes | None:

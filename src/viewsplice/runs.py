@@ -42,6 +42,7 @@ AUDIT = "audit.json"
 REPORT = "report.html"
 COMMAND = "command.json"
 CHECKPOINT = "checkpoint"
+TASKS = "tasks"
 
 
 def start_run(folder: Path, command: str, inputs: Mapping[str, Any], model: SPLICE) -> None:

@@ -191,6 +191,8 @@ class Views:
 
 
 def _as_labels(groups: Any, n_rows: int) -> Array:
+    if isinstance(groups, np.ma.MaskedArray):
+        raise TypeError("groups is a masked array; expected a label for every row")
     labels = np.asarray(groups)
     if labels.shape != (n_rows,):
         raise ValueError(f"groups has shape {labels.shape}; expected one label per row: ({n_rows},)")
@@ -199,6 +201,8 @@ def _as_labels(groups: Any, n_rows: int) -> Array:
     except TypeError as error:
         kinds = sorted({type(label).__name__ for label in labels})
         raise TypeError(f"groups mixes labels of types {kinds}; expected labels of one type, such as text") from error
+    if labels.dtype.kind in "fmMO" and (labels != labels).any():  # NaN and NaT are not equal to themselves
+        raise ValueError(f"groups lacks {int((labels != labels).sum())} labels (NaN); expected one for every row")
     return labels
 
 

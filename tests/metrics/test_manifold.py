@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
-from viewsplice.metrics import chance_accuracy, knn_accuracy, on_manifold, ring_ratio
+from viewsplice.metrics import chance_accuracy, knn_accuracy, on_manifold, ring_ratio, torn_rows
 
 
 def test_distances_are_those_of_a_line() -> None:
@@ -60,3 +60,30 @@ def test_labels_on_a_curve_are_found_by_neighbors() -> None:
 
 def test_chance_says_the_most_frequent_label() -> None:
     assert chance_accuracy(np.array([1, 1, 2]), np.array([1, 2, 2, 2])) == 0.25
+
+
+@pytest.mark.parametrize("n_rows", [60, 500])
+def test_a_line_through_a_ring_is_torn_where_its_ends_meet(n_rows: int) -> None:
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, 2 * np.pi, size=n_rows)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    points = ring @ np.linalg.qr(rng.normal(size=(7, 2)))[0].T
+    torn = torn_rows(points, angle[:, None])
+    assert torn.sum() >= 3
+    assert (np.minimum(angle, 2 * np.pi - angle)[torn] < 0.8).all(), "at its two ends only"
+    gap = (angle > 0.1) & (angle < 2 * np.pi - 0.1)
+    assert torn_rows(points[gap], angle[gap, None]).sum() >= 3, "also where no row lies between the ends"
+    assert not torn_rows(points, ring).any()
+    assert torn_rows(1e-9 * points + 5, 1e6 * angle[:, None] - 3).sum() == torn.sum()
+
+
+def test_lines_sheets_and_an_open_ring_are_whole() -> None:
+    rng = np.random.default_rng(0)
+    sheet = rng.uniform(-1, 1, size=(400, 2))
+    assert not torn_rows(np.tanh(2 * sheet @ rng.normal(size=(2, 9))), sheet).any()
+    assert not torn_rows(np.tanh(3 * sheet[:, :1] @ rng.normal(size=(1, 9))), sheet[:, :1]).any()
+    angle = rng.uniform(0.4, 2 * np.pi - 0.4, size=400)
+    assert not torn_rows(np.column_stack([np.cos(angle), np.sin(angle)]), angle[:, None]).any()
+    assert not torn_rows(np.zeros((10, 2)), np.zeros((10, 1))).any()
+    with pytest.raises(ValueError, match="got 6 points and 5 latents; expected equally many"):
+        torn_rows(np.zeros((6, 2)), np.zeros((5, 1)))

@@ -38,6 +38,14 @@ def test_every_seed_succeeds(toy, seed):
     assert {**model.n_private_, **model.n_shared_} == widths
     assert min(decoded(model, data.rows("train"), data.rows("test")).values()) > 0.95
     assert model.score(data.rows("test").views) > 0.85
+    assert not [note for note in model.notes_ if "may be torn" in note]
+
+
+def test_a_ring_taken_for_a_line_is_told():
+    data = two_rings(n_samples=N_ROWS, random_state=0)
+    model = SPLICE(2, (1, 2), random_state=0).fit(data.rows("train").views, validation=data.rows("validation").views)
+    [note] = model.notes_
+    assert note.startswith("Private space A may be torn")
 
 
 def turned(views):

@@ -29,7 +29,8 @@ def planted(self, choice, fold, views) -> dict:
     noise = 0.001 * fold
     views_r2 = {"A": 0.9 - 0.2 * missing[1] + noise, "B": 0.8 - 0.2 * missing[2] - noise}
     mean = 0.9 - 0.3 * missing[0] + noise
-    return {"reconstruction": mean, "views": views_r2, "prediction": {"A->B": 0.5, "B->A": 0.4}}
+    rebuilt = {"reconstruction": mean, "views": views_r2}
+    return {**rebuilt, "prediction": {"A->B": 0.5, "B->A": 0.4}, "trained": rebuilt}
 
 
 def test_each_width_is_read_off_its_own_curve(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,6 +139,36 @@ def test_reasons_say_where_evidence_is_weak() -> None:
     reason = scanning._reason(curve, {"A": np.array([1.0, 0.01, 0.0])})
     assert "no larger width was tried" in reason
     assert "1 eigenvalues of A stand out (weak evidence: they differ)" in reason
+
+
+def reconstruction(held_out: list[float], trained: list[float] | None) -> Curve:
+    """Return a curve of two folds over the widths 0, 1, 2, 4."""
+    twice = [np.array([values, values]) if values is not None else None for values in (held_out, trained)]
+    return Curve("SPLICE", "R²", np.array([0, 1, 2, 4]), twice[0], trained=twice[1])
+
+
+@pytest.mark.parametrize(
+    ("held_out", "trained", "expected"),
+    [
+        # As measured on LGN-V1 with 1,000 trials: two dimensions hold all, and four are easier to learn from few rows.
+        ([0.3, 0.876, 0.958, 0.972], [0.3, 0.911, 0.983, 0.987], 2),
+        ([0.3, 0.876, 0.958, 0.972], None, 4),
+        ([0.3, 0.876, 0.958, 0.972], [0.3, 0.911, 0.970, 0.987], 4),  # worse on the rows fitted to: a dimension lacks
+        ([0.3, 0.876, 0.900, 0.972], [0.3, 0.911, 0.983, 0.987], 4),  # too much to be for want of rows
+        ([0.3, 0.9, 0.9, 0.9], [0.3, 0.9, 0.95, 0.99], 1),  # noise is learned by heart: new rows decide
+        ([0.3, 0.9, 0.9, 0.8], [0.3, 0.5, 0.6, 0.99], 1),  # and where nothing holds both, too
+    ],
+)
+def test_a_width_that_lacks_rows_only_is_enough(held_out, trained, expected) -> None:
+    assert reconstruction(held_out, trained).saturates_at == expected
+
+
+def test_it_is_said_where_rows_are_lacking() -> None:
+    curve = reconstruction([0.3, 0.876, 0.958, 0.972], [0.3, 0.911, 0.983, 0.987])
+    expected = "4 gains 0.014 on new rows but 0.004 on those fitted to, so that rows are lacking and not dimensions"
+    assert expected in scanning._reason(curve, {})
+    assert "lacking" not in scanning._reason(reconstruction([0.3, 0.9, 0.9, 0.9], [0.3, 0.9, 0.9, 0.9]), {})
+    assert curve.to_dict()["held_out_saturates_at"] == 4
 
 
 @pytest.mark.slow

@@ -55,6 +55,22 @@ def test_finished_tasks_are_found_again_and_changed_ones_are_done(tmp_path: Path
     assert seen == [TaskEvent("Number 2", 3, 4), TaskEvent("Number 3", 4, 4)]
 
 
+@pytest.mark.parametrize("damage", [b"", b'{"task": "Nu', b"[]", b'{"task": 1}', b'{"result": 3}', b"\xff\xfe"])
+def test_a_damaged_file_is_done_again(tmp_path: Path, damage: bytes) -> None:
+    expected = run_tasks(tasks(range(2)), data=np.ones(4), folder=tmp_path)
+    kept = tmp_path / tasks(range(2))[1].file
+    whole = json.loads(kept.read_text())
+    kept.write_bytes(damage)
+    assert run_tasks([*tasks(range(1), never), *tasks(range(1, 2))], data=np.ones(4), folder=tmp_path) == expected
+    assert json.loads(kept.read_text())["result"] == whole["result"]
+
+
+def test_a_sweep_that_fails_at_once_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="done again"):
+        run_tasks(tasks(range(1), never), folder=tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+
+
 def test_an_error_keeps_what_was_finished(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="done again"):
         run_tasks([*tasks(range(2)), *tasks(range(2, 3), never)], data=np.ones(1), folder=tmp_path)

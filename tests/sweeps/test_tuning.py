@@ -39,11 +39,11 @@ def value_of(values, budget: float, data) -> dict:
     return {"value": abs(values["a"] - 3) + values["b"] + 1 / (10 * budget), "seconds": 0.5}
 
 
-def search(value=value_of, first=None, **about) -> Search:
+def search(value=value_of, first=None) -> Search:
     def task(values, budget):
         return Task(f"{values} {budget:.2f}", {**values, "budget": budget}, partial(value, values, budget))
 
-    return Search({"a": (0, 1, 2, 3, 4, 5), "b": (0, 1, 2)}, first, task, None, about, seed=0)
+    return Search({"a": (0, 1, 2, 3, 4, 5), "b": (0, 1, 2)}, first, task, None, seed=0)
 
 
 def test_the_search_finds_the_lowest_and_gives_up_most_trials_early() -> None:
@@ -82,30 +82,46 @@ def test_the_first_trial_is_the_one_given_and_waves_are_as_wide_as_there_are_wor
     assert len(trials) == 7
 
 
-def test_an_interrupted_search_goes_on(tmp_path) -> None:
-    calls = []
+def test_a_search_interrupted_at_any_training_ends_as_if_it_had_not_been(tmp_path) -> None:
+    whole = search(first={"a": 5, "b": 2}).run(8, Sweep())
+    n_trainings = 0
+    for stop_at in range(1, 100):
+        calls = []
+
+        def counted(values, budget, data, calls=calls, stop_at=stop_at):
+            calls.append((dict(values), budget))
+            if len(calls) == stop_at:
+                raise KeyboardInterrupt
+            return value_of(values, budget, data)
+
+        sweep = Sweep(folder=tmp_path / str(stop_at))
+        try:
+            search(counted, first={"a": 5, "b": 2}).run(8, sweep)
+        except KeyboardInterrupt:
+            lost = calls[-1]
+        else:
+            n_trainings = len(calls)
+            break
+        assert search(counted, first={"a": 5, "b": 2}).run(8, sweep) == whole
+        assert calls[stop_at] == lost, "what was lost is trained first, and nothing is trained twice"
+        assert len({json.dumps(call) for call in calls}) == len(calls) - 1
+    assert n_trainings > 10
+
+
+def test_a_search_with_more_trials_begins_with_those_of_before(tmp_path) -> None:
+    calls, seen = [], []
 
     def counted(values, budget, data):
         calls.append(dict(values))
-        if len(calls) == 9:
-            raise KeyboardInterrupt
         return value_of(values, budget, data)
 
-    with pytest.raises(KeyboardInterrupt):
-        search(counted).run(12, Sweep(folder=tmp_path))
-    lost = calls[-1]
+    trials = search(counted).run(12, Sweep(folder=tmp_path))
     n_before = len(calls)
-    seen = []
-    trials = search(counted).run(12, Sweep(folder=tmp_path, on_done=seen.append))
-    assert len(trials) == 12
-    assert calls[n_before] == lost, "what was lost is tried again, first"
-    assert seen[-1].n_done == seen[-1].n_tasks == 12
-    n_after = len(calls)
-    assert search(counted).run(12, Sweep(folder=tmp_path)) == trials
-    assert len(calls) == n_after
-    assert search(counted).run(14, Sweep(folder=tmp_path))[:12] == trials
-    other = search(counted, data="other").run(2, Sweep(folder=tmp_path))
-    assert len(other) == 2, "another search in the same folder has its own trials"
+    assert search(counted).run(12, Sweep(folder=tmp_path, on_done=seen.append)) == trials
+    assert (len(calls), seen) == (n_before, [])
+    more = search(counted).run(30, Sweep(folder=tmp_path, on_done=seen.append))
+    assert more[:12] == trials
+    assert seen[-1].n_done == seen[-1].n_tasks == 30
 
 
 def test_a_diverged_trial_is_told_and_never_the_best() -> None:
@@ -142,6 +158,22 @@ def test_the_space_around_the_default_recipe_has_its_own_values() -> None:
     convolutions = SearchSpace.of(SPLICE(2, 1, networks=ConvNetworks()), 5_000)
     assert set(convolutions.choices()) == {"learning_rate", "weight_decay", "batch_size"}
     assert own_values(SPLICE(2, 1, recipe="paper"), SearchSpace.of(SPLICE(2, 1, recipe="paper"), 100), 100) is None
+
+
+def test_wide_views_begin_with_the_networks_that_the_recipe_gives_them() -> None:
+    model, size = SPLICE(2, 1), (5_000, 4_096)
+    own = own_values(model, SearchSpace.of(model, *size), *size)
+    assert own is not None
+    assert own["width"] == 512
+    assert with_values(model, own, *size).networks == ResidualNetworks(512, 2, 128, 6.0, gated=True, head=1_024)
+    lengths = [tuning._shortened(SPLICE(2, 1), (5_000, n), 1 / 3).training.epochs for n in (100, 4_096)]
+    assert lengths[1] == 2 * lengths[0]
+
+
+def test_too_few_rows_to_judge_by_are_told_before_any_training(monkeypatch) -> None:
+    monkeypatch.setattr(SPLICE, "fit", None)
+    with pytest.raises(ValueError, match="got 15 rows, of which 3 would judge; expected at least 4"):
+        tune(DATA.views[:15], n_trials=1, model=start(), space=SPACE)
 
 
 def test_chosen_values_reach_the_estimator() -> None:
@@ -201,7 +233,7 @@ def test_trials_are_judged_by_the_objective_on_rows_that_no_fit_saw(monkeypatch)
     for train, test in zip(fitted, judged, strict=True):
         together = np.concatenate([train["A"], test["A"]])
         assert len(np.unique(together, axis=0)) == 200
-    epochs = [tuning._shortened(start(), 100, budget).training.epochs for budget in BUDGETS]
+    epochs = [tuning._shortened(start(), (100, 6), budget).training.epochs for budget in BUDGETS]
     assert epochs == [1, 3, 9]
 
 
@@ -216,9 +248,9 @@ def test_open_widths_are_found_first_and_held(monkeypatch) -> None:
 
 def test_the_paper_tunes_step_1_alone() -> None:
     model = start(recipe="paper", geometry="default")
-    task = tuning._training(model, 100, {}, {"batch_size": 20}, 1.0)
+    task = tuning._training(model, (100, 6), {}, {"batch_size": 20}, 1.0)
     assert task.work.args[0].geometry is None
-    task = tuning._training(start(geometry="default"), 100, {}, {"batch_size": 20}, 1.0)
+    task = tuning._training(start(geometry="default"), (100, 6), {}, {"batch_size": 20}, 1.0)
     assert task.work.args[0].geometry == "default"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,12 @@ from benchmarks.leaks import DIRECTIONS, latents, p_of_leak
 from benchmarks.significance import independent_views
 from viewsplice import SPLICE, Blocks, MLPNetworks, TrainConfig
 from viewsplice._types import Latents
+from viewsplice.ordering import row_order
 from viewsplice.sweeps import Sweep
 from viewsplice.trust import Agreement, Assumption, AuditSettings, Dependence, Sharing, Telling, Told, audit, networks
 from viewsplice.trust.assumptions import check_coverage, check_independence, holm
-from viewsplice.trust.auditing import _as_columns
+from viewsplice.trust.auditing import _dependences
+from viewsplice.trust.covariates import as_columns
 from viewsplice.trust.readings import LEAKS, questions
 from viewsplice.trust.rows import choose_rows
 from viewsplice.trust.verdict import found_leaks, p_words, write_findings
@@ -201,10 +204,15 @@ def test_groups_divided_by_the_fit_are_not_held_out(model) -> None:
         ({"X": sharing_views(30)[0]}, ValueError, "got 30 rows; expected at least 40 rows"),
         ({"X": sharing_views(60)[0], "groups": np.repeat([0, 1], 30)}, ValueError, "got 2 groups; expected"),
         ({"X": sharing_views(60)[0]["A"]}, ValueError, "view 'B' is missing"),
+        ({"X": [sharing_views(60)[0]["A"], np.ones((60, 5))]}, ValueError, "view 'B' is constant: all 60 rows"),
         ({"X": sharing_views(60)[0], "covariates": {"A": np.arange(60)}}, ValueError, "has the name of a space"),
         ({"X": sharing_views(60)[0], "covariates": {"c": np.arange(59)}}, ValueError, r"shape \(59,\); expected one"),
         ({"X": sharing_views(60)[0], "covariates": {"c": np.full(60, np.nan)}}, ValueError, "has NaN or infinite"),
-        ({"X": sharing_views(60)[0], "covariates": {"c": np.full((60, 2), "x")}}, TypeError, "columns of numbers"),
+        (
+            {"X": sharing_views(60)[0], "covariates": {"c": np.full((60, 2), "x")}},
+            TypeError,
+            "expected real numbers, or labels",
+        ),
     ],
 )
 def test_bad_input(model, arguments, error, message) -> None:
@@ -218,9 +226,49 @@ def test_settings_are_checked() -> None:
 
 
 def test_labels_become_columns() -> None:
-    assert _as_columns("c", ["b", "a", "b"], 3).tolist() == [[0, 1], [1, 0], [0, 1]]
-    assert _as_columns("c", np.array([True, False]), 2).tolist() == [[0, 1], [1, 0]]
-    assert _as_columns("c", [1, 2, 3], 3).tolist() == [[1], [2], [3]]
+    assert as_columns("c", ["b", "a", "b"], 3).tolist() == [[0, 1], [1, 0], [0, 1]]
+    assert as_columns("c", np.array([True, False]), 2).tolist() == [[0, 1], [1, 0]]
+    assert as_columns("c", np.array([True, "a"], dtype=object), 2).tolist() == [[1, 0], [0, 1]]
+    assert as_columns("c", [1, 2, 3], 3).tolist() == [[1], [2], [3]]
+
+
+def test_numbers_as_objects_are_numbers() -> None:
+    numbers = np.array([1, 2.5, Fraction(1, 2)], dtype=object)
+    assert as_columns("c", numbers, 3).tolist() == [[1], [2.5], [0.5]]
+    assert as_columns("c", np.stack([numbers, numbers], axis=1), 3).tolist() == [[1, 1], [2.5, 2.5], [0.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (np.ma.masked_array([1.0, 2.0], mask=[True, False]), TypeError, "is a masked array"),
+        (np.array([1j, 2]), TypeError, "dtype complex128 and 1 axes; expected real numbers, or labels"),
+        (np.array(["2020", "2021"], dtype="datetime64[Y]"), TypeError, "expected real numbers, or labels"),
+        (np.array([None, "a"], dtype=object), ValueError, "lacks 1 labels"),
+        (np.array([float("nan"), "a"], dtype=object), ValueError, "lacks 1 labels"),
+        (np.array([float("nan"), 1], dtype=object), ValueError, "has NaN or infinite entries"),
+        (np.zeros((2, 0)), ValueError, r"shape \(2, 0\)"),
+    ],
+)
+def test_covariates_that_are_neither_numbers_nor_labels(values, error, message) -> None:
+    with pytest.raises(error, match=message):
+        as_columns("c", values, 2)
+
+
+def test_names_of_covariates_are_texts() -> None:
+    with pytest.raises(TypeError, match="covariate name 3 is a int; expected a string"):
+        as_columns(3, [1.0], 1)
+
+
+def test_dependence_between_many_spaces_can_be_significant() -> None:
+    """With as many exchanges as for two views, Holm's correction for 21 pairs would leave no p-value below 0.05."""
+    rng = np.random.default_rng(0)
+    names = ["A", "B", "C", "A->B", "A->C", "B->A", "B->C", "C->A", "C->B"]
+    z = rng.normal(size=(60, 1))
+    views = Views([rng.normal(size=(60, 2)) for _ in range(2)])
+    found = _dependences({name: z + 0.3 * rng.normal(size=(60, 1)) for name in names}, row_order(views), seed=0)
+    assert len(found) == 21
+    assert not check_independence(found).holds
 
 
 def test_a_failed_refit_is_said_and_does_not_end_the_audit(model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,9 +334,16 @@ def test_verdicts_by_hand() -> None:
     assert words.startswith("1 leak found, p = 0.2 for shared information.")
     assert "A tells 5.0% of B->A (shared into private; network, p < 0.01)." in words
     assert "Traces below 1 % of variance: B about B->A." in words
-    few = write_verdict(telling(0.05, 12.0, 0.04), clean, [], [])
-    assert "equal to about 12 independent ones" in few
-    assert "So few independent rows could not have shown a leak." in few
+    few = write_findings(telling(0.04, 12.0, 0.04), clean, [], [])
+    assert few[0].sentence == "No leak could be shown, p = 0.04 for shared information."
+    assert few[0].is_fine is False, "what could not be seen does not speak for the fit"
+    words = " ".join(found.sentence for found in few)
+    assert "equal to about 12 independent ones" in words
+    assert "So few independent rows could not have shown a leak." in words
+    words = write_verdict(replace(telling(0.03, 1000.0, 0.03), n_exchanges=32), clean, [], [])
+    assert "So few exchanges could not have shown a leak: raise n_permutations." in words
+    wild = write_verdict(telling(0.5), [told(26.9, 0.4)], [], [])
+    assert "The largest of 1 directions is 100.0% of variance" in wild, "an R² far below 0 by chance is no size"
     stable = [Agreement("A", "model, refit 1", 0.95, 0.99), Agreement("B", "anchor 1, anchor 2", 0.5, 0.7)]
     words = write_verdict(telling(0.001), clean, stable, [Assumption("x", True, "All is well.")])
     assert "Refits with other seeds and rows agree: Procrustes R² 0.95 at the lowest (A), canonical" in words

@@ -79,3 +79,7 @@ def test_every_probe_predicts_every_set_of_targets(monkeypatch) -> None:
     distances = np.linalg.norm(z[:10, None] - z, axis=2)
     nearest = np.argsort(distances, axis=1)[:, :10]
     assert found["neighbors"] == pytest.approx(y[nearest].mean(axis=1))
+
+
+def test_a_target_without_columns_has_nothing_to_read() -> None:
+    assert read(np.random.default_rng(0).normal(size=(80, 2)), np.zeros((80, 0))) == NOTHING

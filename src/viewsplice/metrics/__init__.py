@@ -5,7 +5,7 @@ from __future__ import annotations
 from viewsplice.metrics.decoding import align_angles, angle_shifts, circular_columns, knn_r2, linear_r2
 from viewsplice.metrics.dimension import covariance_spectrum, effective_dimension_of, saturation
 from viewsplice.metrics.labels import chance_accuracy, knn_accuracy, linear_svc_accuracy
-from viewsplice.metrics.manifold import OnManifold, on_manifold, ring_ratio
+from viewsplice.metrics.manifold import OnManifold, on_manifold, ring_ratio, torn_rows
 from viewsplice.metrics.shape import Shape, loop_bars, shape_of
 from viewsplice.metrics.variance import (
     is_collapsed,
@@ -41,6 +41,7 @@ __all__ = [
     "sd_explained_by_angle",
     "sd_explained_by_label",
     "shape_of",
+    "torn_rows",
     "variance_by_dimension",
     "variance_explained_by_angle",
     "variance_explained_by_label",

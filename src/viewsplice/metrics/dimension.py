@@ -9,7 +9,7 @@ import numpy as np
 from viewsplice._types import Array
 from viewsplice.metrics.variance import as_rows
 
-_TOLERANCE = 0.01
+TOLERANCE = 0.01
 
 
 def covariance_spectrum(latents: Array) -> Array:
@@ -49,5 +49,5 @@ def saturation(widths: Sequence[int], scores: Sequence[float], sems: Sequence[fl
     if not (np.isfinite(score).all() and np.isfinite(sem).all()):
         raise ValueError("scores or SEMs are NaN or infinite; expected finite numbers: pass an SEM of 0 if unknown")
     best = int(np.argmax(score))
-    allowed = max(float(sem[best]), _TOLERANCE) + 1e-12
+    allowed = max(float(sem[best]), TOLERANCE) + 1e-12
     return int(width[score >= score[best] - allowed].min())

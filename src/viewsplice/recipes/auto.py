@@ -16,11 +16,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import torch
+
 from viewsplice._types import Networks
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.geometry.bridges import BRIDGED
+from viewsplice.geometry.submanifolds import project
 from viewsplice.geometry.targets import SpaceGeometry, as_coordinates, as_targets, encode_rows
-from viewsplice.metrics import is_collapsed
+from viewsplice.metrics import is_collapsed, torn_rows
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ResidualNetworks
 from viewsplice.recipes.problem import Choice, Problem, Solution
@@ -32,6 +35,9 @@ from viewsplice.training.loop import History, snapshot
 from viewsplice.views import is_arrow
 
 _MOST_ROWS = 2000
+# Rows among which tears are looked for, and torn ones that are no accident: the ends of a line through a ring are few
+# rows, however many there are.
+_TEAR_ROWS, _TEAR_LEAST_ROWS, _TEAR_LEAST = 500, 50, 3
 
 
 def solve_auto(problem: Problem, history: History) -> Solution:
@@ -58,7 +64,8 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     train_stage("compact", model, problem, history, targets=targets)
     _check_spread(model, problem, history, relevance)
     choices |= {f"n_{'shared' if is_arrow(space) else 'private'}/{space}": choice for space, choice in found.items()}
-    return Solution(model, geometry, history, choices | _explain_geometry(geometry))
+    choices |= _explain_geometry(geometry) | _find_tears(model, problem, geometry)
+    return Solution(model, geometry, history, choices)
 
 
 def scout_widths(problem: Problem) -> dict[str, int]:
@@ -101,6 +108,28 @@ def _check_spread(model: SpliceNet, problem: Problem, history: History, relevanc
     for space in model.spaces:
         if relevance[space].share > 0 and is_collapsed(latents[space].cpu().numpy()):
             raise TrainingDivergedError("compact", len(history), f"latent space {space}", history, snapshot(model))
+
+
+@torch.no_grad()
+def _find_tears(model: SpliceNet, problem: Problem, geometry: Mapping[str, SpaceGeometry]) -> dict[str, Choice]:
+    """Return a choice that is weak for every space in which neighbors on its submanifold lie far apart."""
+    views, train = problem.data.views, problem.data.train
+    rows = train[:: max(1, len(train) // _TEAR_ROWS)]
+    latents = encode_rows(model, views, rows)
+    torn = {}
+    for space, found in geometry.items():
+        anchor = encode_rows(model, views, torch.as_tensor(found.anchors[:1], device=train.device))
+        z = latents.spaces()[space]
+        points = project(model, z, space, anchor)
+        n_torn = int(torn_rows(points.cpu().numpy(), z.cpu().numpy()).sum()) if len(z) >= _TEAR_LEAST_ROWS else 0
+        if n_torn >= _TEAR_LEAST:
+            reason = (
+                f"{n_torn} of {len(z)} rows have neighbors on the submanifold that lie as far away in the latent space "
+                "as any row: a ring taken for a line, a torn sheet, or one that bends back upon itself; compare "
+                "another seed, or one dimension more"
+            )
+            torn[f"torn/{space}"] = Choice(n_torn / len(z), reason, is_weak=True)
+    return torn
 
 
 def _explain_geometry(geometry: Mapping[str, SpaceGeometry]) -> dict[str, Choice]:

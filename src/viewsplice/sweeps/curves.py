@@ -13,7 +13,11 @@ from viewsplice.baselines import rank_curve
 from viewsplice.baselines.selection import Folds, choose_ridge
 from viewsplice.estimator import SPLICE
 from viewsplice.metrics import reconstruction_r2, saturation
+from viewsplice.metrics.dimension import TOLERANCE
 from viewsplice.views import Views
+
+# What few rows may cost a sufficient width on new rows, at most; beyond this nothing is taken for estimation error.
+_MOST_ESTIMATION = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +32,8 @@ class Curve:
         Widths (or ranks), and the score of each fold, (folds, widths).
     varied
         Which width it is.
+    trained
+        The same score on the rows that were fitted to, (folds, widths), where it is known.
     """
 
     method: str
@@ -35,6 +41,7 @@ class Curve:
     widths: Array
     scores: Array
     varied: str = "shared width"
+    trained: Array | None = None
 
     @property
     def mean(self) -> Array:
@@ -49,9 +56,27 @@ class Curve:
         return sem
 
     @property
-    def saturates_at(self) -> int:
-        """The smallest width within max(one SEM, 0.01) of the best."""
+    def held_out_saturates_at(self) -> int:
+        """The smallest width within max(one SEM, 0.01) of the best on held-out rows."""
         return saturation(self.widths.tolist(), self.mean.tolist(), self.sem.tolist())
+
+    @property
+    def saturates_at(self) -> int:
+        """The smallest width that holds what the best one holds.
+
+        The narrower a space, the harder is the map out of it, and the more rows it takes to learn: with few rows a
+        width that suffices is worse on new rows than a wider one. It is as good on the rows that were fitted to; one
+        that does not suffice is not. So a width counts if it is within max(one SEM, 0.01) of the best on held-out rows,
+        or within this of the best on the rows fitted to and not more than 0.05 below the best on held-out ones.
+        """
+        chosen = self.held_out_saturates_at
+        if self.trained is None:
+            return chosen
+        fitted = Curve(self.method, self.score, self.widths, self.trained)
+        best = int(fitted.mean.argmax())
+        allowed = max(float(fitted.sem[best]), TOLERANCE)
+        holds = (fitted.mean >= fitted.mean[best] - allowed) & (self.mean >= self.mean.max() - _MOST_ESTIMATION)
+        return int(self.widths[holds].min(initial=chosen))
 
     @property
     def within_one_sem(self) -> int:
@@ -69,6 +94,8 @@ class Curve:
             "scores": self.scores,
             "mean": self.mean,
             "sem": self.sem,
+            "trained": self.trained,
+            "held_out_saturates_at": self.held_out_saturates_at,
             "saturates_at": self.saturates_at,
             "within_one_sem": self.within_one_sem,
         }
@@ -76,13 +103,18 @@ class Curve:
 
 def held_out_scores(model: SPLICE, views: Views) -> dict[str, Any]:
     """Return reconstruction R², their mean over views and each, and R² of predicting each view from each other."""
-    rebuilt = model.reconstruct(views)
-    each = {name: reconstruction_r2(x, rebuilt[name]) for name, x in views.arrays.items()}
     told = {
         f"{a}->{b}": reconstruction_r2(views[b], model.predict(b, {a: views[a]}))
         for a, b in permutations(views.names, 2)
     }
-    return {"reconstruction": float(np.mean(list(each.values()))), "views": each, "prediction": told}
+    return {**rebuilt_scores(model, views), "prediction": told}
+
+
+def rebuilt_scores(model: SPLICE, views: Views) -> dict[str, Any]:
+    """Return reconstruction R², the mean over views and each."""
+    rebuilt = model.reconstruct(views)
+    each = {name: reconstruction_r2(x, rebuilt[name]) for name, x in views.arrays.items()}
+    return {"reconstruction": float(np.mean(list(each.values()))), "views": each}
 
 
 def rank_scores(views: Views, splits: Folds, *, ridge: float | None = 0.0) -> dict[str, Array]:

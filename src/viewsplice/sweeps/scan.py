@@ -24,7 +24,7 @@ from viewsplice.persistence import settings_to_json
 from viewsplice.preparation import paired_views
 from viewsplice.recipes.widths import spectral_dimension
 from viewsplice.splits import Blocks
-from viewsplice.sweeps.curves import Curve, held_out_scores, rank_curves, rank_scores
+from viewsplice.sweeps.curves import Curve, held_out_scores, rank_curves, rank_scores, rebuilt_scores
 from viewsplice.sweeps.fits import quiet_fit
 from viewsplice.sweeps.sweep import Sweep
 from viewsplice.sweeps.tasks import Task
@@ -45,8 +45,8 @@ class Scan:
         Held-out scores by width: reconstruction by the shared width, that of each view by its private width,
         prediction by the shared width, and prediction by the rank of reduced-rank regression (RRR).
     recommended
-        The shared width, then the private width of each view, in order: each the smallest within max(one SEM, 0.01) of
-        the best reconstruction.
+        The shared width, then the private width of each view, in order: each the smallest that holds what the best one
+        holds, within max(one SEM, 0.01) of reconstruction R² (`Curve.saturates_at`).
     reasons
         A sentence for each of these numbers, and one for RRR.
     spectra
@@ -156,7 +156,7 @@ class _Plan:
     def about(self) -> dict[str, Any]:
         """Everything that a fit to all rows depends on."""
         params = settings_to_json(self.template.get_params(deep=False))
-        return {"sweep": "scan", "version": 1, "data": self.data, "estimator": params}
+        return {"sweep": "scan", "version": 2, "data": self.data, "estimator": params}
 
     def fit(self, views: Views, **params: Any) -> SPLICE:
         """Return a fit with some parameters changed."""
@@ -177,9 +177,13 @@ class _Plan:
         ]
 
     def score(self, choice: Widths, fold: int, views: Views) -> dict[str, Any]:
-        """Return the held-out scores of one choice of widths on one fold."""
+        """Return the scores of one choice of widths on one fold: held-out ones, and on the rows fitted to."""
         train, test = self.splits[fold]
-        return held_out_scores(self.fit(views[train], n_shared=choice[0], n_private=choice[1:]), views[test])
+        model = self.fit(views[train], n_shared=choice[0], n_private=choice[1:])
+        return {
+            **held_out_scores(model, views[test]),
+            "trained": rebuilt_scores(model, views[train[model.split_["train"]]]),
+        }
 
     @property
     def rank_task(self) -> Task:
@@ -219,11 +223,13 @@ def _curves(lines: list[list[Widths]], scores: Mapping[Widths, Sequence[Any]], v
         rows = [[_item(fold, keys) for fold in scores[choice]] for choice in lines[place]]
         return np.array(rows).T  # (folds, widths)
 
+    def rebuilt(place: int, score: str, varied: str, *keys: str) -> Curve:
+        return Curve("SPLICE", score, widths[place], along(place, *keys), varied, along(place, "trained", *keys))
+
     widths = [np.array([choice[place] for choice in line]) for place, line in enumerate(lines)]
-    found = [Curve("SPLICE", "reconstruction R², mean over views", widths[0], along(0, "reconstruction"))]
+    found = [rebuilt(0, "reconstruction R², mean over views", "shared width", "reconstruction")]
     for place, name in enumerate(views.names, start=1):
-        values = along(place, "views", name)
-        found.append(Curve("SPLICE", f"reconstruction R² of {name}", widths[place], values, f"private width of {name}"))
+        found.append(rebuilt(place, f"reconstruction R² of {name}", f"private width of {name}", "views", name))
     for arrow in scores[lines[0][0]][0]["prediction"]:
         found.append(Curve("SPLICE", f"R² of predicting {arrow}", widths[0], along(0, "prediction", arrow)))
     return found
@@ -251,9 +257,22 @@ def _reason(curve: Curve, spectra: Mapping[str, Array]) -> str:
     doubt = "" if all(count == chosen for count in standing.values()) else " (weak evidence: they differ)"
     largest = "; no larger width was tried" if chosen == curve.widths.max() else ""
     return (
-        f"{curve.varied} {chosen}: held-out {curve.score} by width {', '.join(near)}{largest}"
+        f"{curve.varied} {chosen}: held-out {curve.score} by width {', '.join(near)}{largest}{_lacking(curve)}"
         + (f"; {evidence}{doubt}" if evidence else "")
         + "."
+    )
+
+
+def _lacking(curve: Curve) -> str:
+    """Return what is said where a wider space is better on new rows only."""
+    wider = curve.held_out_saturates_at
+    if curve.trained is None or wider == curve.saturates_at:
+        return ""
+    places = [curve.widths.tolist().index(width) for width in (curve.saturates_at, wider)]
+    new, fitted = (float(np.diff(scores[places])[0]) for scores in (curve.mean, curve.trained.mean(axis=0)))
+    return (
+        f"; {wider} gains {new:.3f} on new rows but {fitted:.3f} on those fitted to, so that rows are lacking and not "
+        "dimensions"
     )
 
 

@@ -3,6 +3,10 @@
 Trials run in waves of as many as there are workers. Each is first trained for a ninth of the epochs; who is among the
 best third of those so far is trained again for a third of them, and then in full. Nothing but settings travels to the
 workers and nothing but numbers comes back, so that any backend will do.
+
+The search itself is kept nowhere: given the same values, Optuna proposes the same settings. An interrupted one is run
+again from the start, finds the results of its trainings on disk, and ends as it would have ended: there is no file that
+a kill could tear, and no lock that it could leave behind.
 """
 
 from __future__ import annotations
@@ -10,17 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from viewsplice._random import derive_seed
-from viewsplice.io import settings_hash
 from viewsplice.records import Record
 from viewsplice.sweeps.sweep import Sweep
 from viewsplice.sweeps.tasks import Task, TaskEvent
 
-STORAGE = "search.log"
 _FACTOR = 3
 BUDGETS = (1 / _FACTOR**2, 1 / _FACTOR, 1.0)
 
@@ -66,8 +67,6 @@ class Search:
         diverged) and ``seconds``.
     data
         What the tasks work on.
-    about
-        Everything the values depend on: another search in the same folder has another name.
     seed
         Of Optuna's proposals.
     """
@@ -76,14 +75,14 @@ class Search:
     first: Mapping[str, Any] | None
     task: Callable[[Mapping[str, Any], float], Task]
     data: Any
-    about: Mapping[str, Any]
     seed: int
 
     def run(self, n_trials: int, sweep: Sweep) -> list[Trial]:
-        """Return all trials, those of an earlier run in the same folder included."""
-        quiet = Sweep(sweep.n_jobs, sweep.backend, sweep.folder)
+        """Return all trials; what an earlier run has trained in the same folder is found there."""
+        trained: list[TaskEvent] = []
+        quiet = replace(sweep, on_done=trained.append)
         with _optuna() as optuna:
-            study = self._study(optuna, sweep)
+            study = self._study(optuna)
             under_way: list[tuple[Any, int]] = []  # trials and the number of trainings they had
             while True:
                 n_new = min(n_trials - len(_finished(study)), sweep.n_workers) - len(under_way)
@@ -100,32 +99,19 @@ class Search:
                 for (trial, rung), result in zip(under_way, results, strict=True):
                     if self._goes_on(optuna, study, trial, rung, result):
                         waiting.append((trial, rung + 1))
-                    elif sweep.on_done is not None:
+                    elif sweep.on_done is not None and trained:
                         sweep.on_done(TaskEvent(f"trial {trial.number}", len(_finished(study)), n_trials))
                 under_way = waiting
-            return [_row(number, trial) for number, trial in enumerate(_finished(study))]
+            return [_row(trial) for trial in _finished(study)]
 
-    def _study(self, optuna: Any, sweep: Sweep) -> Any:
-        """Return the study of this search, with what an interrupted run left open queued again."""
-        storage = None
-        if sweep.folder is not None:
-            Path(sweep.folder).mkdir(parents=True, exist_ok=True)
-            backend = optuna.storages.journal.JournalFileBackend(str(Path(sweep.folder) / STORAGE))
-            storage = optuna.storages.JournalStorage(backend)
+    def _study(self, optuna: Any) -> Any:
+        """Return a new study that proposes the same settings for the same values."""
         study = optuna.create_study(
-            storage=storage,
-            study_name=settings_hash({**self.about, "choices": self.choices}),
-            load_if_exists=True,
+            sampler=optuna.samplers.TPESampler(seed=derive_seed(self.seed, "search") % 2**32),
             pruner=optuna.pruners.SuccessiveHalvingPruner(min_resource=1, reduction_factor=_FACTOR),
         )
-        if not study.trials and self.first is not None:
+        if self.first is not None:
             study.enqueue_trial(dict(self.first))
-        for trial in study.get_trials(states=[optuna.trial.TrialState.RUNNING]):
-            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-            study.enqueue_trial(trial.params)
-        # A sampler that began with the same numbers again would propose what it proposed before.
-        seed = derive_seed(self.seed, "search", len(study.trials)) % 2**32
-        study.sampler = optuna.samplers.TPESampler(seed=seed)
         return study
 
     def _goes_on(self, optuna: Any, study: Any, trial: Any, rung: int, result: Mapping[str, Any]) -> bool:
@@ -147,15 +133,14 @@ class Search:
 
 
 def _finished(study: Any) -> list[Any]:
-    """Return the trials that came to an end of their own; those an interruption ended were queued again."""
-    return [trial for trial in study.trials if trial.state.is_finished() and trial.state.name != "FAIL"]
+    return [trial for trial in study.trials if trial.state.is_finished()]
 
 
-def _row(number: int, trial: Any) -> Trial:
+def _row(trial: Any) -> Trial:
     value = trial.user_attrs["value"]
     state = "diverged" if value is None else trial.state.name.lower()
     seconds = round(trial.user_attrs["seconds"], 2)
-    return Trial(number, dict(trial.params), value, state, trial.user_attrs["budget"], seconds)
+    return Trial(trial.number, dict(trial.params), value, state, trial.user_attrs["budget"], seconds)
 
 
 @contextmanager
@@ -163,7 +148,6 @@ def _optuna() -> Iterator[Any]:
     """Import Optuna and keep it quiet for a while: it would announce every study on standard error."""
     try:
         import optuna
-        import optuna.storages.journal
     except ImportError as error:
         raise ValueError("tune needs optuna: pip install 'viewsplice[tune]'") from error
     before = optuna.logging.get_verbosity()

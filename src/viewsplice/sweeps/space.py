@@ -55,13 +55,13 @@ class SearchSpace:
         return {name: values for name, values in named.items() if values}
 
     @classmethod
-    def of(cls, model: SPLICE, n_rows: int) -> SearchSpace:
-        """Return the values that make sense for an estimator and so many training rows.
+    def of(cls, model: SPLICE, n_rows: int, n_features: int = 0) -> SearchSpace:
+        """Return the values that make sense for an estimator, so many training rows, and features of the widest view.
 
         Recipe ``"paper"``: what the paper searched for LGN-V1, batches in proportion to the rows. Recipe ``"auto"``: a
         few values around its own. Width and depth are left out for networks that have none.
         """
-        own = own_settings(model, n_rows)
+        own = own_settings(model, n_rows, n_features)
         is_sized = isinstance(own.networks, ResidualNetworks | MLPNetworks)
         if own.recipe == "paper":
             batches = {max(1, round(n_rows * batch / _PAPER_ROWS)) for batch in _PAPER_BATCHES}
@@ -83,14 +83,15 @@ class SearchSpace:
         )
 
 
-def own_settings(model: SPLICE, n_rows: int) -> Settings:
-    """Return the complete settings that an estimator would have for so many rows."""
-    return choose_settings(model.recipe, model.networks, model.training, model.geometry, n_rows=n_rows, widths={})
+def own_settings(model: SPLICE, n_rows: int, n_features: int = 0) -> Settings:
+    """Return the complete settings that an estimator would have for so many rows, and features of the widest view."""
+    given = model.recipe, model.networks, model.training, model.geometry
+    return choose_settings(*given, n_rows=n_rows, widths={}, n_features=n_features)
 
 
-def own_values(model: SPLICE, space: SearchSpace, n_rows: int) -> dict[str, float] | None:
+def own_values(model: SPLICE, space: SearchSpace, n_rows: int, n_features: int = 0) -> dict[str, float] | None:
     """Return the choice that changes nothing, if the space has it."""
-    own = own_settings(model, n_rows)
+    own = own_settings(model, n_rows, n_features)
     training, networks = own.training, own.networks
     values: dict[str, float] = {
         name: getattr(training, name) for name in ("learning_rate", "weight_decay", "batch_size")
@@ -104,9 +105,9 @@ def own_values(model: SPLICE, space: SearchSpace, n_rows: int) -> dict[str, floa
     return {name: values[name] for name in choices} if is_there else None
 
 
-def with_values(model: SPLICE, values: Mapping[str, Any], n_rows: int) -> SPLICE:
+def with_values(model: SPLICE, values: Mapping[str, Any], n_rows: int, n_features: int = 0) -> SPLICE:
     """Return an unfitted copy of an estimator with some settings changed."""
-    own = own_settings(model, n_rows)
+    own = own_settings(model, n_rows, n_features)
     sizes = {name: values[name] for name in ("width", "depth") if name in values}
     trained = {name: value for name, value in values.items() if name not in sizes}
     copied: SPLICE = clone(model).set_params(training=replace(model.training or TrainConfig(), **trained))

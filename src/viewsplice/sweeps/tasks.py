@@ -96,8 +96,6 @@ def run_tasks(
     check_number("n_jobs", n_jobs, low=-1, integer=True)
     if n_jobs == 0:
         raise ValueError("n_jobs is 0; expected a number of processes, or -1 for one per core")
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
     found = {number: _read(folder, task) for number, task in enumerate(tasks)}
     results = {number: result for number, result in found.items() if result is not None}
     open_tasks = {number: task for number, task in enumerate(tasks) if number not in results}
@@ -105,6 +103,8 @@ def run_tasks(
         task = open_tasks[number]
         results[number] = json.loads(json_text(dict(result)))
         if folder is not None:
+            # Not before there is something to keep: what fails at once leaves nothing behind.
+            folder.mkdir(parents=True, exist_ok=True)
             about = {"task": task.name, "settings": task.settings, "seconds": round(seconds, 3)}
             write_json(folder / task.file, {**about, "result": results[number]})
         if on_done is not None:
@@ -118,10 +118,14 @@ def slug(name: str) -> str:
 
 
 def _read(folder: Path | None, task: Task) -> dict[str, Any] | None:
-    if folder is None or not (folder / task.file).is_file():
+    """Return what a task has left behind; None where there is nothing, or a file that is damaged: it is done again."""
+    if folder is None:
         return None
-    result: dict[str, Any] = json.loads((folder / task.file).read_text(encoding="utf-8"))["result"]
-    return result
+    try:
+        result = json.loads((folder / task.file).read_text(encoding="utf-8"))["result"]
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return None
+    return result if isinstance(result, dict) else None
 
 
 Outcome = tuple[int, Mapping[str, Any], float]

@@ -6,6 +6,7 @@ networks: no truth, no label and no covariate takes part.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,8 @@ from viewsplice.sweeps.tasks import Task
 from viewsplice.views import Views, as_views
 
 _JUDGED = 0.2
+# Fewer rows than this have no objective: half of them train its networks, and half judge.
+_FEWEST_JUDGED = 4
 # Of the other rows, those that a fit trains on.
 _TRAINED = 0.9
 _LENGTHS = ("epochs", "scout_epochs", "regression_epochs")
@@ -104,19 +107,23 @@ def tune(
     views = paired_views(as_views(X, y), groups)
     order = row_order(views)
     train, judged = order.split(_JUDGED, numpy_generator(seed, "tuning", "split"))
+    if len(judged) < _FEWEST_JUDGED:
+        raise ValueError(
+            f"got {len(views)} rows, of which {len(judged)} would judge; expected at least {_FEWEST_JUDGED} that do: "
+            "add rows"
+        )
     given = _Given(views[train], views[judged], Blocks(gap=order.gap) if order.reach else 1 - _TRAINED)
     about = {"sweep": "tune", "version": 1, "data": joint_fingerprint(views), "seed": seed}
     start = (clone(model) if model is not None else SPLICE()).set_params(random_state=seed)
     start, notes = _with_widths(start, given, about, sweep)
-    n_rows = int(_TRAINED * len(train))
-    space = space if space is not None else SearchSpace.of(start, n_rows)
+    size = int(_TRAINED * len(train)), max(math.prod(shape) for shape in views.feature_shapes.values())
+    space = space if space is not None else SearchSpace.of(start, *size)
     about |= {"estimator": settings_to_json(start.get_params(deep=False))}
     search = Search(
         choices=space.choices(),
-        first=own_values(start, space, n_rows),
-        task=partial(_training, start, n_rows, about),
+        first=own_values(start, space, *size),
+        task=partial(_training, start, size, about),
         data=given,
-        about=about,
         seed=seed,
     )
     trials = search.run(n_trials, sweep)
@@ -125,7 +132,7 @@ def tune(
         f"There are {order}; {len(judged):,} of {len(views):,} rows judged, and no fit saw them.",
         f"Trial {best.number} is the best of {len(trials)}, with a held-out objective of {best.value:.4f}.",
     ]
-    return Tuning(with_values(start, best.settings, n_rows).get_params(deep=False), trials, notes)
+    return Tuning(with_values(start, best.settings, *size).get_params(deep=False), trials, notes)
 
 
 def _with_widths(start: SPLICE, given: _Given, about: Mapping[str, Any], sweep: Sweep) -> tuple[SPLICE, list[str]]:
@@ -148,21 +155,26 @@ def _find_widths(start: SPLICE, given: _Given) -> dict[str, Any]:
     return {"n_shared": model.n_shared_, "n_private": model.n_private_}
 
 
-def _training(start: SPLICE, n_rows: int, about: Mapping[str, Any], values: Mapping[str, Any], budget: float) -> Task:
-    """Return the task that trains some settings on a fraction of the epochs and judges them."""
+def _training(
+    start: SPLICE, size: tuple[int, int], about: Mapping[str, Any], values: Mapping[str, Any], budget: float
+) -> Task:
+    """Return the task that trains some settings on a fraction of the epochs and judges them.
+
+    ``size`` is the number of rows to train on, and of features of the widest view: they decide what is left open.
+    """
     name = ", ".join([f"{setting} {value:g}" for setting, value in values.items()])
-    model = _shortened(with_values(start, values, n_rows), n_rows, budget)
+    model = _shortened(with_values(start, values, *size), size, budget)
     if model.recipe == "paper":
         model.set_params(geometry=None)
     settings = {**about, "values": dict(values), "budget": round(budget, 6)}
     return Task(f"budget {budget:.2f}, {name}", settings, partial(_judge, model))
 
 
-def _shortened(model: SPLICE, n_rows: int, budget: float) -> SPLICE:
+def _shortened(model: SPLICE, size: tuple[int, int], budget: float) -> SPLICE:
     """Return the estimator with a fraction of its epochs, in every stage."""
     if budget == 1:
         return model
-    own = own_settings(model, n_rows).training
+    own = own_settings(model, *size).training
     lengths = {name: getattr(own, name) for name in _LENGTHS}
     fewer = {name: max(1, round(budget * length)) for name, length in lengths.items() if length}
     shorter: SPLICE = model.set_params(training=replace(model.training or TrainConfig(), **fewer))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from viewsplice._random import RandomState, derive_seed, numpy_generator, root_seed
@@ -20,6 +20,7 @@ from viewsplice.ordering import RowOrder
 from viewsplice.sweeps.sweep import Sweep
 from viewsplice.sweeps.tasks import Task
 from viewsplice.trust.assumptions import Assumption, check_coverage, check_independence
+from viewsplice.trust.covariates import as_columns
 from viewsplice.trust.dependence import MOST_ROWS, Dependence, measure_dependence
 from viewsplice.trust.nulls import Exchange
 from viewsplice.trust.probes import along_axes
@@ -28,10 +29,11 @@ from viewsplice.trust.rows import AuditRows, choose_rows
 from viewsplice.trust.sharing import Sharing, Telling, shared_information
 from viewsplice.trust.stability import Halves, compare_anchors, compare_refits, refit_tasks
 from viewsplice.trust.verdict import Audit, write_findings
-from viewsplice.views import Views, as_views, is_arrow
+from viewsplice.views import Views, as_views, is_arrow, row_blocks
 
 _N_ANCHORS = 3
-_N_DEPENDENCE = 199
+# Exchanges per pair of spaces: p-values are multiplied by the number of pairs, and must be able to stay below 0.05.
+_N_DEPENDENCE = 40
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def audit(
     """
     settings, sweep, seed = settings or AuditSettings(), sweep or Sweep(), root_seed(random_state)
     views = _checked(model, X, y, groups)
-    known = {name: _as_columns(name, values, len(views)) for name, values in (covariates or {}).items()}
+    known = {name: as_columns(name, values, len(views)) for name, values in (covariates or {}).items()}
     latents = model.transform(views)
     rows = choose_rows(model, views, latents, most=settings.most_rows, generator=numpy_generator(seed, "audit rows"))
     spaces, n_orders = latents.spaces(), settings.n_permutations
@@ -143,25 +145,11 @@ def _checked(model: SPLICE, X: Any, y: Any, groups: Any) -> Views:
     """Return all views of the model, in its order, with their groups."""
     check_is_fitted(model)
     given = as_views(X, y, names=model.view_names_)
-    return Views(model._check(given, complete=True), groups=given.groups if groups is None else groups)
-
-
-def _as_columns(name: str, values: Any, n_rows: int) -> Array:
-    """Return a covariate as columns of numbers, (n, k): labels become one column each."""
-    array = np.asarray(values)
-    if array.ndim not in (1, 2) or len(array) != n_rows:
-        raise ValueError(f"covariate {name!r} has shape {array.shape}; expected one value or row per row: ({n_rows},)")
-    if array.dtype.kind in "iuf":
-        if not np.isfinite(array).all():
-            raise ValueError(f"covariate {name!r} has NaN or infinite entries; expected finite numbers")
-        return array.reshape(n_rows, -1).astype(np.float64)
-    if array.ndim == 2:
-        raise TypeError(
-            f"covariate {name!r} has dtype {array.dtype} and two axes; expected columns of numbers, or labels"
-        )
-    labels = np.unique(array.astype(str))
-    columns: Array = (array.astype(str)[:, None] == labels).astype(np.float64)
-    return columns
+    views = Views(model._check(given, complete=True), groups=given.groups if groups is None else groups)
+    for name, x in views.arrays.items():
+        if all((x[block] == x[:1]).all() for block in row_blocks(len(x), math.prod(x.shape[1:]))):
+            raise ValueError(f"view {name!r} is constant: all {len(x)} rows are equal; expected rows that differ")
+    return views
 
 
 def _parts(rows: AuditRows, spaces: Mapping[str, Array], views: Views, known: Mapping[str, Array]) -> Parts:
@@ -205,9 +193,10 @@ def _dependences(spaces: Mapping[str, Array], order: RowOrder, seed: int) -> lis
     exchange = Exchange.of(order.take(kept))
     used = {name: z[kept] for name, z in spaces.items() if z.shape[1]}
     pairs = [(a, b) for a, b in combinations(used, 2) if not (is_arrow(a) and is_arrow(b))]
+    n_orders = _N_DEPENDENCE * max(5, len(pairs)) - 1
     return [
         measure_dependence(
-            pair, (used[pair[0]], used[pair[1]]), exchange, n_orders=_N_DEPENDENCE, seed=derive_seed(seed, *pair)
+            pair, (used[pair[0]], used[pair[1]]), exchange, n_orders=n_orders, seed=derive_seed(seed, *pair)
         )
         for pair in pairs
     ]

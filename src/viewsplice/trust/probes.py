@@ -138,6 +138,8 @@ def along_axes(y_train: Array, y_test: Array) -> tuple[Array, Array]:
 
     A target without spread has no axes, and both results no columns.
     """
+    if not y_train.shape[1]:
+        return y_train, y_test
     center = y_train.mean(axis=0)
     train, test = (np.asarray(y, dtype=np.float64) - center for y in (y_train, y_test))
     total = float(np.linalg.norm(train))

@@ -108,7 +108,7 @@ def write_findings(
     failures
         Why refits failed, if any did.
     """
-    lead = f"{_leak_words(leaks)}, {p_words(shared.p)} for shared information."
+    lead = f"{_leak_words(leaks, shared)}, {p_words(shared.p)} for shared information."
     found = [Finding(lead, lead.startswith("No leak found") and shared.p <= ALPHA)]
     found += [Finding(_shared_sentence(shared), None)] if shared.arrows else []
     found += _leak_findings(leaks, shared)
@@ -136,11 +136,19 @@ def found_leaks(leaks: Sequence[Told]) -> tuple[list[Told], list[Told]]:
     return [row for row in beyond if row.leak >= TRACE], [row for row in beyond if row.leak < TRACE]
 
 
-def _leak_words(leaks: Sequence[Told]) -> str:
+def _leak_words(leaks: Sequence[Told], shared: Sharing) -> str:
     found, _ = found_leaks(leaks)
-    if not [row for row in leaks if row.is_leak]:
+    n_asked = sum(row.is_leak for row in leaks)
+    if not n_asked:
         return "No leak could be tested"
+    if not found and _is_blind(shared, n_asked):
+        return "No leak could be shown"
     return f"{len(found)} leak{'s' * (len(found) != 1)} found" if found else "No leak found"
+
+
+def _is_blind(shared: Sharing, n_asked: int) -> bool:
+    """Tell whether no leak could have been significant, corrected for the number of directions."""
+    return bool(shared.arrows) and shared.smallest_p * n_asked > ALPHA
 
 
 def _shared_sentence(shared: Sharing) -> str:
@@ -168,10 +176,14 @@ def _leak_findings(leaks: Sequence[Told], shared: Sharing) -> list[Finding]:
         told.append(Finding(f"Traces below 1 % of variance: {names}.", None))
     if asked and not found:
         largest = max(asked, key=lambda row: row.leak)
-        size = f"{max(0.0, largest.leak):.1%} of variance ({largest.source} about {largest.target})"
+        size = f"{min(1.0, max(0.0, largest.leak)):.1%} of variance ({largest.source} about {largest.target})"
         told.append(Finding(f"The largest of {len(asked)} directions is {size}.", None))
-    if asked and shared.arrows and shared.smallest_p * len(asked) > ALPHA:
-        told.append(Finding("So few independent rows could not have shown a leak.", False))
+    if asked and _is_blind(shared, len(asked)):
+        # The smallest p is that of the exchanges made, and more of them could have been made.
+        few_orders = shared.smallest_p * (1 + shared.n_exchanges) <= 1.001 and shared.n_exchanges < shared.n_rows - 1
+        what = "exchanges" if few_orders else "independent rows"
+        remedy = ": raise n_permutations" if few_orders else ""
+        told.append(Finding(f"So few {what} could not have shown a leak{remedy}.", False))
     return told
 
 
