@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from viewsplice import GeometryConfig
 from viewsplice.geometry import DenseGeodesics, graph_geodesics, landmark_geodesics, neighbor_graph
 from viewsplice.geometry.bridges import BRIDGED, bridging, dense_ways
 from viewsplice.geometry.neighbors import NeighborGraph
+from viewsplice.persistence import settings_from_json, settings_to_json
 
 
 def bridged_ring(n_points: int = 1500, n_blends: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -107,3 +109,13 @@ def test_settings_are_checked(wrong):
 def test_landmarks_are_checked():
     with pytest.raises(ValueError, match="landmarks"):
         DenseGeodesics()(np.zeros((4, 2)), np.array([4]))
+
+
+def test_settings_files_and_saved_models_keep_it():
+    given = {"geometry": GeometryConfig(distance=DenseGeodesics(power=3.0))}
+    assert settings_from_json(settings_to_json(given)) == given
+    assert settings_to_json(given)["geometry"]["distance"] == {
+        "kind": "DenseGeodesics",
+        "n_neighbors": 16,
+        "power": 3.0,
+    }

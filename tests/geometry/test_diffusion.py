@@ -342,7 +342,10 @@ def test_settings_files_can_name_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("distance", "message"),
     [
-        ("diffusion", r"geometry.distance is 'diffusion'; expected one of the kinds \['DiffusionDistance'\]"),
+        (
+            "diffusion",
+            r"geometry.distance is 'diffusion'; expected one of the kinds \['DiffusionDistance', 'DenseGeodesics'\]",
+        ),
         ({"kind": "Euclidean"}, r"geometry.distance is .*Euclidean.*; expected one of the kinds"),
         ({"kind": "DiffusionDistance", "steps": 3}, r"unknown DiffusionDistance settings \['steps'\]; expected some"),
         ({"kind": "DiffusionDistance", "time": -1}, "time is -1; expected an integer of at least 1"),

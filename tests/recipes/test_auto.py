@@ -121,7 +121,9 @@ def test_a_torn_space_is_told(two_views, monkeypatch):
     assert [latents for _, latents in seen] == [(n_rows, 1)] * 4
     assert model.choices_["torn/A"].value == 3 / n_rows
     [note] = model.notes_
-    assert note.startswith(f"Private space A may be torn: 3 of {n_rows} rows have neighbors on the submanifold that lie")
+    assert note.startswith(
+        f"Private space A may be torn: 3 of {n_rows} rows have neighbors on the submanifold that lie"
+    )
     monkeypatch.setattr(viewsplice.recipes.auto, "_TEAR_LEAST_ROWS", 10**6)
     assert auto(1, 1).fit(*two_views).notes_ == []
     assert len(seen) == 4
