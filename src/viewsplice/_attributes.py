@@ -8,9 +8,8 @@ from viewsplice._types import Array
 from viewsplice.fitted import Fitted
 from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.model import SpliceNet
-from viewsplice.recipes import Choice
+from viewsplice.recipes import Choice, doubts
 from viewsplice.training.loop import History
-from viewsplice.views import is_arrow
 
 
 class FittedAttributes:
@@ -72,15 +71,7 @@ class FittedAttributes:
     @property
     def notes_(self) -> list[str]:
         """What to be careful about, in plain words: absent spaces, weak evidence, bridged distances, torn spaces."""
-        notes = []
-        for name, choice in self.choices_.items():
-            what, _, space = name.partition("/")
-            if space and (choice.is_weak or not choice.value):
-                kind = "Shared" if is_arrow(space) else "Private"
-                dimensions = f", {choice.value} dimension{'s' * (choice.value != 1)}"
-                said = {"torn": " may be torn", "n_neighbors": ", distances"}.get(what, dimensions)
-                notes.append(f"{kind} space {space}{said}: {choice.reason}.")
-        return notes
+        return list(doubts(self.choices_).values())
 
     @property
     def batch_size_(self) -> int:

@@ -93,16 +93,20 @@ def test_doubts_below_are_announced(content: Content, html: str) -> None:
     assert f"{n_doubts} of the checks under" in html
 
 
-def test_weak_widths_are_folded_and_absent_spaces_are_not(content: Content, model: SPLICE) -> None:
+def test_weak_widths_are_folded_and_other_notes_are_not(content: Content, model: SPLICE) -> None:
     choices = {
         "epochs": Choice(2, "few rows"),
         f"n_shared/{ARROWS[0]}": Choice(2, "weak evidence: <b>", is_weak=True),
         f"n_private/{FIRST}": Choice(0, "nothing private found"),
         f"n_private/{SECOND}": Choice(3, "clear"),
+        f"n_neighbors/{SECOND}": Choice(16, "sparse points bridge", is_weak=True),
+        f"torn/{SECOND}": Choice(0.1, "neighbors lie far apart", is_weak=True),
     }
     html = summary_section(with_choices(content, model, choices), 0)
     shown, folded = html.split("<details>")
     assert "nothing private found" in shown
+    assert "distances: sparse points bridge." in shown
+    assert "may be torn: neighbors lie far apart." in shown
     assert "Another number of dimensions would suit the data as well in <i>s</i><sub>&lt;b&gt;lgn→v1" in shown
     assert "weak evidence: &lt;b&gt;" in folded
     assert "weak evidence" not in shown

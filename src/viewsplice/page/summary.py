@@ -14,6 +14,7 @@ from viewsplice.page.content import Content
 from viewsplice.page.markup import figure, note, percent, symbol, table, words
 from viewsplice.plotting import share_bars, to_svg
 from viewsplice.plotting.shares import PARTS
+from viewsplice.recipes import doubts
 from viewsplice.trust import Estimate
 from viewsplice.views import endpoints, is_arrow
 
@@ -36,7 +37,7 @@ def summary_section(content: Content, n_doubts: int) -> str:
     """
     html = '<section id="shared"><h2>What is shared and what is private</h2>'
     html += "".join(f'<p class="answer">{sentence}</p>' for sentence in _sentences(content))
-    html += _unconfirmed(content) + _doubts(n_doubts) + _weak_widths(content)
+    html += _unconfirmed(content) + _doubts(n_doubts) + _noted(content)
     return html + _shares(content) + _spaces(content) + "</section>"
 
 
@@ -114,19 +115,15 @@ def _doubts(n_doubts: int) -> str:
     return note("warn", f"{number} under {where} {'calls' if n_doubts == 1 else 'call'} for caution.")
 
 
-def _weak_widths(content: Content) -> str:
-    """Return what the model notes about its widths: absent spaces one by one, weak evidence folded."""
-    doubtful = {
-        name.split("/", 1)[1]: choice
-        for name, choice in content.model.choices_.items()
-        if name.startswith(("n_shared/", "n_private/")) and (choice.is_weak or not choice.value)
-    }
-    told = dict(zip(doubtful, content.model.notes_, strict=True))
-    weak = [name for name, choice in doubtful.items() if choice.is_weak]
+def _noted(content: Content) -> str:
+    """Return what the model notes: absent, torn and bridged spaces one by one, weak evidence of widths folded."""
+    choices = content.model.choices_
+    told = doubts(choices)
+    weak = [name for name in told if name.startswith(("n_shared/", "n_private/")) and choices[name].is_weak]
     html = "".join(note("warn", escape(told[name])) for name in told if name not in weak)
     if not weak:
         return html
-    names = ", ".join(symbol(name) for name in weak)
+    names = ", ".join(symbol(name.split("/", 1)[1]) for name in weak)
     evidence = "".join(f"<li>{escape(told[name])}</li>" for name in weak)
     return (
         f"{html}{note('warn', f'Another number of dimensions would suit the data as well in {names}.')}"

@@ -12,6 +12,7 @@ from viewsplice.recipes.problem import Choice as Choice
 from viewsplice.recipes.problem import Problem as Problem
 from viewsplice.recipes.problem import Settings as Settings
 from viewsplice.recipes.problem import Solution as Solution
+from viewsplice.recipes.problem import doubts as doubts
 from viewsplice.recipes.settings import choose_settings as choose_settings
 from viewsplice.training.loop import History, restarting
 

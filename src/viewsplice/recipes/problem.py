@@ -12,6 +12,7 @@ from viewsplice.model import SpliceNet
 from viewsplice.training.alternating import TrainingData
 from viewsplice.training.checkpoints import Checkpoints
 from viewsplice.training.loop import Callback, History
+from viewsplice.views import is_arrow
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,19 @@ class Choice:
     value: float | int | str
     reason: str
     is_weak: bool = False
+
+
+def doubts(choices: Mapping[str, Choice]) -> dict[str, str]:
+    """Return what to be careful about, a sentence by the name of the choice: absent spaces, and weak evidence."""
+    found = {}
+    for name, choice in choices.items():
+        what, _, space = name.partition("/")
+        if space and (choice.is_weak or not choice.value):
+            kind = "Shared" if is_arrow(space) else "Private"
+            dimensions = f", {choice.value} dimension{'s' * (choice.value != 1)}"
+            said = {"torn": " may be torn", "n_neighbors": ", distances"}.get(what, dimensions)
+            found[name] = f"{kind} space {space}{said}: {choice.reason}."
+    return found
 
 
 @dataclass(frozen=True)
