@@ -87,7 +87,8 @@ def whole_fit(folder: Path) -> float:
 
 def test_killed_three_times_a_fit_ends_with_the_same_bits(folder: Path) -> None:
     seconds = whole_fit(folder)
-    moments = sorted(random.Random(0).random() for _ in range(3))
+    generator = random.Random(0)
+    moments = sorted(generator.random() for _ in range(3))
     kills(folder, moments, seconds)
 
 

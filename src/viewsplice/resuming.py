@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from viewsplice.io import write_atomic, write_json
+from viewsplice.io import remove_leftovers, write_atomic, write_json
 from viewsplice.runs import CHECKPOINT, COMMAND, MODEL, SETTINGS, TASKS
 
 
@@ -24,6 +24,7 @@ def begun(folder: Path, line: str) -> Iterator[None]:
     existed, worth = folder.exists(), _worth(folder)
     before = {name: _bytes(folder / name) for name in (COMMAND, SETTINGS)}
     folder.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder)
     write_json(folder / COMMAND, {"line": line, "folder": os.getcwd()})
     try:
         yield

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewsplice.io import write_atomic, write_csv, write_json
+from viewsplice.io import remove_leftovers, write_atomic, write_csv, write_json
 from viewsplice.io.write import atomic_file
 
 
@@ -104,3 +104,14 @@ def test_csv(tmp_path: Path) -> None:
 def test_csv_without_rows(tmp_path: Path) -> None:
     write_csv(tmp_path / "x.csv", [])
     assert (tmp_path / "x.csv").read_bytes() == b""
+
+
+def test_files_of_killed_writers_are_removed_and_no_others(tmp_path: Path) -> None:
+    with atomic_file(tmp_path / "model") as file:
+        left = Path(file.name)
+    left.write_bytes(b"half")  # as if the writer had been killed
+    others = [tmp_path / name for name in (".mine.tmp", "a.tmp", ".hidden", "model")]
+    for path in others:
+        path.write_bytes(b"")
+    remove_leftovers(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted(others)

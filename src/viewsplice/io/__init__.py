@@ -5,7 +5,7 @@ from viewsplice.io.latents import read_latents, write_latents
 from viewsplice.io.read import EXTENSIONS, read_array, read_column, read_columns, read_names, read_views
 from viewsplice.io.source import Source, parse_source
 from viewsplice.io.versions import installed_versions
-from viewsplice.io.write import json_text, write_atomic, write_csv, write_json
+from viewsplice.io.write import json_text, remove_leftovers, write_atomic, write_csv, write_json
 
 __all__ = [
     "EXTENSIONS",
@@ -22,6 +22,7 @@ __all__ = [
     "read_latents",
     "read_names",
     "read_views",
+    "remove_leftovers",
     "settings_hash",
     "write_atomic",
     "write_csv",

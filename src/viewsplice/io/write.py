@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+
+_TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
 
 
 @contextmanager
@@ -33,6 +36,13 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of writers that were killed: nothing else ever will."""
+    for path in folder.glob(".*.tmp"):
+        if _TEMPORARY.fullmatch(path.name):
+            path.unlink(missing_ok=True)
 
 
 def write_atomic(path: str | Path, data: bytes) -> None:
