@@ -88,7 +88,7 @@ def test_every_direction_is_asked_about(audited) -> None:
 
 def test_rows_read_as_dicts_and_as_objects(audited) -> None:
     row = audited.leaks[0]
-    columns = {"source", "target", "kind", "probe", "r2", "null_mean", "null_q95", "p"}
+    columns = {"source", "target", "kind", "probe", "r2", "null_mean", "null_q95", "p", "smallest_p"}
     assert set(row) == columns
     assert row["r2"] == row.r2
     assert dict(row)["p"] == row.p
@@ -101,7 +101,7 @@ def test_what_is_shared_is_found(audited) -> None:
     told = {(row.source, row.target): row for row in audited.leaks}
     for space in ("A->B", "B->A"):
         assert told[space, "s"].r2 > 0.8
-        assert told[space, "s"].p == 1 / 40
+        assert told[space, "s"].p == told[space, "s"].smallest_p == 1 / 320, "40 for each of eight directions of leaks"
         assert told[space, "sign"].r2 > 0.4
     assert told["A", "view A"].r2 > told["A", "view B"].r2 + 0.2
 
@@ -302,9 +302,9 @@ def test_questions_leave_out_spaces_without_dimensions() -> None:
     assert ("A", "B->A", "shared into private") in asked
 
 
-def telling(p: float, n_effective: float = 100.0, smallest: float = 0.001) -> Sharing:
+def telling(p: float, n_effective: float = 100.0) -> Sharing:
     arrows = (Telling("A->B", 0.3, 0.5, 0.0, 0.1, p),)
-    return Sharing(p, smallest, "permutations of rows", 999, 100, n_effective, arrows)
+    return Sharing(p, 0.001, "permutations of rows", 999, 100, n_effective, arrows)
 
 
 def told(leak: float, p: float, source: str = "A", kind: str = LEAKS[0]) -> Told:
@@ -334,14 +334,14 @@ def test_verdicts_by_hand() -> None:
     assert words.startswith("1 leak found, p = 0.2 for shared information.")
     assert "A tells 5.0% of B->A (shared into private; network, p < 0.01)." in words
     assert "Traces below 1 % of variance: B about B->A." in words
-    few = write_findings(telling(0.04, 12.0, 0.04), clean, [], [])
+    few = write_findings(telling(0.04, 12.0), [replace(row, smallest_p=0.04) for row in clean], [], [])
     assert few[0].sentence == "No leak could be shown, p = 0.04 for shared information."
     assert few[0].is_fine is False, "what could not be seen does not speak for the fit"
     words = " ".join(found.sentence for found in few)
     assert "equal to about 12 independent ones" in words
-    assert "So few independent rows could not have shown a leak." in words
-    words = write_verdict(replace(telling(0.03, 1000.0, 0.03), n_exchanges=32), clean, [], [])
-    assert "So few exchanges could not have shown a leak: raise n_permutations." in words
+    assert "So few independent rows that judge could not have shown a leak." in words
+    unreadable = [replace(row, probe="none", p=1.0, smallest_p=1.0) for row in clean]
+    assert write_verdict(telling(0.002), unreadable, [], []).startswith("No leak found")
     wild = write_verdict(telling(0.5), [told(26.9, 0.4)], [], [])
     assert "The largest of 1 directions is 100.0% of variance" in wild, "an R² far below 0 by chance is no size"
     stable = [Agreement("A", "model, refit 1", 0.95, 0.99), Agreement("B", "anchor 1, anchor 2", 0.5, 0.7)]
@@ -369,6 +369,24 @@ def test_independence_by_hand() -> None:
     assert check_independence([weak]).holds is True
     assert "correlation 0.000 at most" in check_independence([replace(weak, distance_correlation=-0.0002)]).sentence
     assert check_independence([]).holds is None
+    blind = check_independence([replace(strong, p=0.04, smallest_p=0.04), replace(weak, smallest_p=0.04)])
+    assert blind.holds is None, "what could not be seen does not speak for the fit"
+    assert blind.sentence.startswith("Dependence of spaces could not have been shown by so few rows: distance")
+
+
+def test_few_groups_that_judge_cannot_show_a_leak(model) -> None:
+    views, _ = sharing_views(100, seed=1)
+    settings = replace(QUICK, n_permutations=999)
+    found = audit(model, views, groups=np.repeat(np.arange(10), 10), random_state=0, settings=settings)
+    assert found.shared.smallest_p < 0.05 / 8, "all groups together tell whether anything is shared"
+    assert found.leaks[0].smallest_p == pytest.approx(1 / 120), "but five judge what probes read"
+    assert found.findings[0].sentence.startswith("No leak could be shown")
+
+
+def test_leaks_in_many_directions_can_be_significant(audited) -> None:
+    asked = [row for row in audited.leaks if row.is_leak]
+    assert len(asked) * QUICK.n_permutations < 40 * len(asked), "so few would not do"
+    assert all(row.smallest_p * len(asked) <= 0.05 for row in asked)
 
 
 def test_combinations_that_the_data_lack_are_told(model) -> None:

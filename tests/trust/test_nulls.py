@@ -21,6 +21,11 @@ def test_a_p_value_counts_the_score_itself_and_equals_up_to_rounding() -> None:
     assert found.null_q95 == pytest.approx(0.47)
 
 
+def test_a_score_that_is_no_number_is_not_significant() -> None:
+    assert against_null(float("nan"), [0.1, 0.2, 0.3]).p == 1
+    assert against_null(1.0, [0.1, float("nan"), 0.3]).p == 0.5
+
+
 def test_rows_are_permuted() -> None:
     orders = list(exchange(30).orders(5, np.random.default_rng(0)))
     assert len(orders) == 5

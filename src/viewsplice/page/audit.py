@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from html import escape
 from typing import Any
 
@@ -33,7 +33,7 @@ def audited_leaks(audit: Audited | None) -> list[Row]:
 
 def counted_leaks(audit: Audited | None) -> list[Row] | None:
     """Return those of them that the audit itself counts as leaks; None where it does not tell enough to know."""
-    names, rows = [field.name for field in fields(Told)], audited_leaks(audit)
+    names, rows = [field.name for field in fields(Told) if field.default is MISSING], audited_leaks(audit)
     if not rows or not all(name in row for row in rows for name in names):
         return None
     return list(found_leaks([Told(**{name: row[name] for name in names}) for row in rows])[0])

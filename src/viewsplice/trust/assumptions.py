@@ -63,6 +63,8 @@ def check_independence(dependences: Sequence[Dependence]) -> Assumption:
     ]
     if caught:
         return Assumption(name, False, f"Depend on each other: {'; '.join(caught)}; {size}.", values)
+    if is_blind([found.smallest_p for found in dependences]):
+        return Assumption(name, None, f"Dependence of spaces could not have been shown by so few rows: {size}.", values)
     return Assumption(name, True, f"No dependence between private and shared spaces was found: {size}.", values)
 
 
@@ -98,6 +100,11 @@ def check_coverage(model: SPLICE, views: Views, anchors: Array) -> Assumption:
         )
     advice = "the data do not sample these combinations, and distances along them are guesses"
     return Assumption("coverage", False, f"{sentence}: {advice}.", far)
+
+
+def is_blind(smallest: Sequence[float]) -> bool:
+    """Tell whether no test could have been significant, corrected for their number, given the smallest p of each."""
+    return bool(smallest) and min(smallest) * len(smallest) > _ALPHA
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -24,7 +24,7 @@ from viewsplice.trust.covariates import as_columns
 from viewsplice.trust.dependence import MOST_ROWS, Dependence, measure_dependence
 from viewsplice.trust.nulls import Exchange
 from viewsplice.trust.probes import along_axes
-from viewsplice.trust.readings import Parts, Told, questions, reading_tasks
+from viewsplice.trust.readings import LEAKS, Parts, Told, questions, reading_tasks
 from viewsplice.trust.rows import AuditRows, choose_rows
 from viewsplice.trust.sharing import Sharing, Telling, shared_information
 from viewsplice.trust.stability import Halves, compare_anchors, compare_refits, refit_tasks
@@ -32,8 +32,8 @@ from viewsplice.trust.verdict import Audit, write_findings
 from viewsplice.views import Views, as_views, is_arrow, row_blocks
 
 _N_ANCHORS = 3
-# Exchanges per pair of spaces: p-values are multiplied by the number of pairs, and must be able to stay below 0.05.
-_N_DEPENDENCE = 40
+# Exchanges per test, at least: p-values are multiplied by the number of tests, and must be able to stay below 0.05.
+_N_PER_TEST = 40
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class AuditSettings:
     Parameters
     ----------
     n_permutations
-        Exchanges of held-out pairs behind each p-value.
+        Exchanges of held-out pairs behind each p-value; more where many directions of leaks are asked about.
     n_null
         Exchanges on which all probes are trained afresh (the definition of a leak has 20).
     n_refits
@@ -109,7 +109,8 @@ def audit(
     # Where nothing was held out, a refit tells whether anything is shared.
     n_refits = max(settings.n_refits, 0 if len(rows.held_out) else 1)
     refitting = refit_tasks(model, halves, n_refits=n_refits, n_orders=n_orders, seed=seed)
-    reading = reading_tasks(asked, parts, n_null=settings.n_null, n_orders=n_orders, seed=seed)
+    n_read = max(n_orders, _N_PER_TEST * sum(kind in LEAKS for *_, kind in asked) - 1)
+    reading = reading_tasks(asked, parts, n_null=settings.n_null, n_orders=n_read, seed=seed)
     # In one sweep, so that no worker waits; what takes longest comes first.
     done = sweep.run([*_of("refits", refitting), *_of("readings", reading)], {"refits": halves, "readings": parts})
     found, read = done[:n_refits], done[n_refits:]
@@ -193,7 +194,7 @@ def _dependences(spaces: Mapping[str, Array], order: RowOrder, seed: int) -> lis
     exchange = Exchange.of(order.take(kept))
     used = {name: z[kept] for name, z in spaces.items() if z.shape[1]}
     pairs = [(a, b) for a, b in combinations(used, 2) if not (is_arrow(a) and is_arrow(b))]
-    n_orders = _N_DEPENDENCE * max(5, len(pairs)) - 1
+    n_orders = _N_PER_TEST * max(5, len(pairs)) - 1
     return [
         measure_dependence(
             pair, (used[pair[0]], used[pair[1]]), exchange, n_orders=n_orders, seed=derive_seed(seed, *pair)

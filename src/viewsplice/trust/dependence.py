@@ -34,6 +34,8 @@ class Dependence(Record):
         Its 95 % quantile over exchanged pairs, and how often these reach it.
     rows
         Number of rows compared.
+    smallest_p
+        The smallest p-value that these rows could have given; 0: not known.
     """
 
     first: str
@@ -42,6 +44,7 @@ class Dependence(Record):
     null_q95: float
     p: float
     rows: int
+    smallest_p: float = 0.0
 
 
 def measure_dependence(
@@ -66,12 +69,12 @@ def measure_dependence(
     first, second = (_centered_distances(space[rows]) for space in spaces)
     size = float(np.sqrt((first**2).sum() * (second**2).sum()))
     if len(rows) < 4 or size == 0:
-        return Dependence(*names, 0.0, 0.0, 1.0, len(rows))
+        return Dependence(*names, 0.0, 0.0, 1.0, len(rows), 1.0)
     orders = exchange.orders(n_orders, numpy_generator(seed, "dependence", *names))
     nulls = [float((first * second[np.ix_(order, order)]).sum()) / size for order in orders]
     found = against_null(float((first * second).sum()) / size, nulls)
-    p = max(found.p, exchange.smallest_p(n_orders, *(space[rows] for space in spaces)))
-    return Dependence(*names, found.score, found.null_q95, p, len(rows))
+    floor = exchange.smallest_p(n_orders, *(space[rows] for space in spaces))
+    return Dependence(*names, found.score, found.null_q95, max(found.p, floor), len(rows), floor)
 
 
 def _centered_distances(x: Array) -> Array:

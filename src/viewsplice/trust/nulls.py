@@ -46,7 +46,8 @@ def against_null(score: float, nulls: Sequence[float] | Array) -> Against:
     """Return a score beside those of exchanged pairs."""
     values = np.asarray(nulls)
     allowed = _ROUNDING * abs(score)
-    p = (1 + int((values >= score - allowed).sum())) / (1 + len(values))
+    # Not "at least the score": a score that is no number is beaten by all, not by none.
+    p = (1 + int((~(values < score - allowed)).sum())) / (1 + len(values))
     return Against(float(score), float(values.mean()), float(np.quantile(values, 0.95)), p)
 
 

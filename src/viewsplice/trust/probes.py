@@ -73,6 +73,8 @@ class Reading:
         Mean and 95 % quantile of what the strongest of fresh probes reaches, trained and judged on exchanged pairs.
     p
         How often exchanged held-out pairs agree as well with what some probe predicts, counting the pairs themselves.
+    smallest_p
+        The smallest that these rows and exchanges could have given.
     """
 
     probe: str
@@ -80,9 +82,10 @@ class Reading:
     null_mean: float
     null_q95: float
     p: float
+    smallest_p: float
 
 
-NOTHING = Reading("none", 0.0, 0.0, 0.0, 1.0)
+NOTHING = Reading("none", 0.0, 0.0, 0.0, 1.0, 1.0)
 
 
 def strongest_reading(
@@ -129,8 +132,9 @@ def strongest_reading(
     best = int(r2[:, 0].argmax())
     found = against_null(r2[best, 0], r2[:, 1:].max(axis=0))
     true = np.stack([guess[:, 0] for guess in predicted.values()])  # (probes, n, axes)
-    p = _exchange_p(targets[1], true, best, exchanges[1], n_orders, numpy_generator(seed, "pairs"))
-    return Reading(list(predicted)[best], found.score, found.null_mean, found.null_q95, p)
+    p = _exchange_p(targets[1], true, exchanges[1], n_orders, numpy_generator(seed, "pairs"))
+    floor = exchanges[1].smallest_p(n_orders, targets[1], true[best])
+    return Reading(list(predicted)[best], found.score, found.null_mean, found.null_q95, max(p, floor), floor)
 
 
 def along_axes(y_train: Array, y_test: Array) -> tuple[Array, Array]:
@@ -173,9 +177,7 @@ def _total_r2(y: Array, predicted: Array) -> Array:
     return r2
 
 
-def _exchange_p(
-    y: Array, predicted: Array, best: int, exchange: Exchange, n_orders: int, generator: np.random.Generator
-) -> float:
+def _exchange_p(y: Array, predicted: Array, exchange: Exchange, n_orders: int, generator: np.random.Generator) -> float:
     """Return the p-value of the highest correlation between a target and what some probe predicts.
 
     The highest over all probes is taken for exchanged pairs as well: choosing the strongest costs nothing.
@@ -186,4 +188,4 @@ def _exchange_p(
     guesses = guesses / np.where(lengths > 0, lengths, 1.0)
     score = float((guesses @ target.ravel()).max())
     nulls = [float((guesses @ target[order].ravel()).max()) for order in exchange.orders(n_orders, generator)]
-    return max(against_null(score, nulls).p, exchange.smallest_p(n_orders, target, predicted[best]))
+    return against_null(score, nulls).p

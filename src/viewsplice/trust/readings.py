@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from viewsplice._random import derive_seed
 from viewsplice._types import Array
 from viewsplice.io import joint_fingerprint
@@ -40,6 +42,8 @@ class Told(Record):
         Mean and 95 % quantile of the same with probes trained and judged on exchanged pairs.
     p
         How often exchanged held-out pairs agree as well with what the strongest probe predicts.
+    smallest_p
+        The smallest that these rows could have given; 0: not known.
     """
 
     source: str
@@ -50,6 +54,7 @@ class Told(Record):
     null_mean: float
     null_q95: float
     p: float
+    smallest_p: float = 0.0
 
     @property
     def leak(self) -> float:
@@ -74,6 +79,7 @@ class Parts:
     def fingerprint(self) -> str:
         """A text that changes with any of these numbers."""
         named = {"units": [exchange.units for exchange in self.exchanges]}
+        named |= {"shifted": [np.array([exchange.is_shifted]) for exchange in self.exchanges]}
         named |= {f"space {name}": [part[name] for part in self.spaces] for name in self.spaces[0]}
         named |= {f"target {name}": [part[name] for part in self.targets] for name in self.targets[0]}
         return joint_fingerprint({f"{i} {name}": x for name, pair in named.items() for i, x in enumerate(pair)})
@@ -122,7 +128,7 @@ def reading_tasks(
     seed
         Root of the seeds of probes.
     """
-    about = {"sweep": "reading", "version": 1, "data": parts.fingerprint, "null": n_null, "orders": n_orders}
+    about = {"sweep": "reading", "version": 2, "data": parts.fingerprint, "null": n_null, "orders": n_orders}
     tasks = []
     for source, target, _ in asked:
         own = derive_seed(seed, "reading", source, target)

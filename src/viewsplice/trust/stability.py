@@ -60,7 +60,8 @@ def refit_tasks(model: SPLICE, halves: Halves, *, n_refits: int, n_orders: int, 
     if model.training is not None and model.training.batch_size is not None:
         fitting = min(model.training.batch_size, max(1, len(halves.learn) // 2))
         params["training"] = replace(model.training, batch_size=fitting)
-    data = {"learn": joint_fingerprint(halves.learn), "judge": joint_fingerprint(halves.judge)}
+    data = {"learn": joint_fingerprint(halves.learn), "judge": joint_fingerprint(halves.judge), "gap": halves.gap}
+    data |= {"units": joint_fingerprint({halves.exchange.scheme: halves.exchange.units})}
     tasks = []
     for number in range(n_refits):
         chosen = {**params, "random_state": derive_seed(seed, "refit", number) % 2**31}

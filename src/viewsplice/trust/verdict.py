@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from viewsplice.io import json_text
 from viewsplice.records import Record
 from viewsplice.trust.agreement import Agreement
-from viewsplice.trust.assumptions import Assumption, holm
+from viewsplice.trust.assumptions import Assumption, holm, is_blind
 from viewsplice.trust.dependence import Dependence
 from viewsplice.trust.readings import Told
 from viewsplice.trust.sharing import Sharing
@@ -108,10 +108,10 @@ def write_findings(
     failures
         Why refits failed, if any did.
     """
-    lead = f"{_leak_words(leaks, shared)}, {p_words(shared.p)} for shared information."
+    lead = f"{_leak_words(leaks)}, {p_words(shared.p)} for shared information."
     found = [Finding(lead, lead.startswith("No leak found") and shared.p <= ALPHA)]
     found += [Finding(_shared_sentence(shared), None)] if shared.arrows else []
-    found += _leak_findings(leaks, shared)
+    found += _leak_findings(leaks)
     if not shared.arrows:
         found.append(
             Finding("The model has no shared space, so there was nothing to test for shared information.", None)
@@ -136,19 +136,22 @@ def found_leaks(leaks: Sequence[Told]) -> tuple[list[Told], list[Told]]:
     return [row for row in beyond if row.leak >= TRACE], [row for row in beyond if row.leak < TRACE]
 
 
-def _leak_words(leaks: Sequence[Told], shared: Sharing) -> str:
+def _leak_words(leaks: Sequence[Told]) -> str:
     found, _ = found_leaks(leaks)
-    n_asked = sum(row.is_leak for row in leaks)
-    if not n_asked:
+    asked = [row for row in leaks if row.is_leak]
+    if not asked:
         return "No leak could be tested"
-    if not found and _is_blind(shared, n_asked):
+    if not found and _are_blind(asked):
         return "No leak could be shown"
     return f"{len(found)} leak{'s' * (len(found) != 1)} found" if found else "No leak found"
 
 
-def _is_blind(shared: Sharing, n_asked: int) -> bool:
-    """Tell whether no leak could have been significant, corrected for the number of directions."""
-    return bool(shared.arrows) and shared.smallest_p * n_asked > ALPHA
+def _are_blind(asked: Sequence[Told]) -> bool:
+    """Tell whether no leak could have been significant, corrected for the number of directions.
+
+    A space in which there is nothing to read does not leak, however few the rows are.
+    """
+    return any(row.probe != "none" for row in asked) and is_blind([row.smallest_p for row in asked])
 
 
 def _shared_sentence(shared: Sharing) -> str:
@@ -162,7 +165,7 @@ def _shared_sentence(shared: Sharing) -> str:
     )
 
 
-def _leak_findings(leaks: Sequence[Told], shared: Sharing) -> list[Finding]:
+def _leak_findings(leaks: Sequence[Told]) -> list[Finding]:
     found, traces = found_leaks(leaks)
     asked = [row for row in leaks if row.is_leak]
     told = [
@@ -178,12 +181,8 @@ def _leak_findings(leaks: Sequence[Told], shared: Sharing) -> list[Finding]:
         largest = max(asked, key=lambda row: row.leak)
         size = f"{min(1.0, max(0.0, largest.leak)):.1%} of variance ({largest.source} about {largest.target})"
         told.append(Finding(f"The largest of {len(asked)} directions is {size}.", None))
-    if asked and _is_blind(shared, len(asked)):
-        # The smallest p is that of the exchanges made, and more of them could have been made.
-        few_orders = shared.smallest_p * (1 + shared.n_exchanges) <= 1.001 and shared.n_exchanges < shared.n_rows - 1
-        what = "exchanges" if few_orders else "independent rows"
-        remedy = ": raise n_permutations" if few_orders else ""
-        told.append(Finding(f"So few {what} could not have shown a leak{remedy}.", False))
+    if _are_blind(asked):
+        told.append(Finding("So few independent rows that judge could not have shown a leak.", False))
     return told
 
 
