@@ -66,8 +66,8 @@ def on_manifold(points: Array, real: Array, labels: Array | None = None) -> OnMa
     )
 
 
-def torn_rows(points: Array, latents: Array) -> Array:
-    """Return which rows have a near one on a manifold that is as far away in a latent space as any row, (n,).
+def torn_rows(points: Array, latents: Array, *, least: int = 1) -> Array:
+    """Return which rows have near ones on a manifold that are as far away in a latent space as any row, (n,).
 
     A line through a ring has two ends that meet, and a sheet may be torn: there, a small step along the manifold is a
     jump in the latent space. Near is less than half of the distance between two points drawn at random, far more
@@ -78,13 +78,15 @@ def torn_rows(points: Array, latents: Array) -> Array:
     ----------
     points, latents
         Points of a submanifold, (n, features), and the latents they are made of, (n, dimensions).
+    least
+        Such near ones that a row must have: with more than one, an outlier that strays back does not tear others.
     """
     cloud, z = as_rows(points, "points"), as_rows(latents, "latents")
     if len(cloud) != len(z):
         raise ValueError(f"got {len(cloud)} points and {len(z)} latents; expected equally many")
     is_near = cdist(cloud, cloud) < _NEAR * _typical_distance(cloud)
     is_far = cdist(z, z) > _typical_distance(z)
-    return np.asarray((is_near & is_far).any(axis=1))
+    return np.asarray((is_near & is_far).sum(axis=1) >= least)
 
 
 def _typical_distance(rows: Array) -> float:

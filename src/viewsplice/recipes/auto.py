@@ -35,8 +35,8 @@ from viewsplice.training.loop import History, snapshot
 from viewsplice.views import is_arrow
 
 _MOST_ROWS = 2000
-# Rows among which tears are looked for, and torn ones that are no accident: the ends of a line through a ring are few
-# rows, however many there are.
+# Rows among which tears are looked for, and torn ones, on both sides of a tear, that are no accident: the ends of a line
+# through a ring are few rows, however many there are, but one outlier that strays back makes no tear.
 _TEAR_ROWS, _TEAR_LEAST_ROWS, _TEAR_LEAST = 500, 50, 3
 
 
@@ -121,7 +121,8 @@ def _find_tears(model: SpliceNet, problem: Problem, geometry: Mapping[str, Space
         anchor = encode_rows(model, views, torch.as_tensor(found.anchors[:1], device=train.device))
         z = latents.spaces()[space]
         points = project(model, z, space, anchor)
-        n_torn = int(torn_rows(points.cpu().numpy(), z.cpu().numpy()).sum()) if len(z) >= _TEAR_LEAST_ROWS else 0
+        is_torn = torn_rows(points.cpu().numpy(), z.cpu().numpy(), least=_TEAR_LEAST)
+        n_torn = int(is_torn.sum()) if len(z) >= _TEAR_LEAST_ROWS else 0
         if n_torn >= _TEAR_LEAST:
             reason = (
                 f"{n_torn} of {len(z)} rows have neighbors on the submanifold that lie as far away in the latent space "
