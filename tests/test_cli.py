@@ -437,6 +437,19 @@ def test_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     assert json.loads(Path("show/settings.json").read_text())["inputs"] == {"quick": True}
 
 
+def test_the_demo_does_not_take_the_place_of_a_fit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(viewsplice.demo, "demo_data", lambda quick: sheet_and_lines(n_samples=200, random_state=0))
+    assert _fit() == 0
+    before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+    assert main(["demo", "--quick", "--out", "run"]) == 2
+    assert "run already holds a fitted model: choose another --out" in _complaint(capsys)
+    assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
+    assert main(["demo", "--quick", "--out", "a.npy"]) == 2
+    assert "a.npy is a file; expected a folder for the results" in _complaint(capsys)
+
+
 def test_the_demo_chooses_nothing_by_hand() -> None:
     assert viewsplice.demo.demo_model().get_params() == SPLICE(random_state=0).get_params()
     assert len(viewsplice.demo.demo_data(quick=True).views) < len(viewsplice.demo.demo_data(quick=False).views)
