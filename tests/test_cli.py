@@ -374,6 +374,13 @@ def test_usage_errors_are_one_line(arguments: list[str], message: str, capsys: p
     assert not Path("run").exists()
 
 
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"viewsplice {viewsplice.__version__}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
