@@ -421,7 +421,7 @@ def test_transform_into_a_folder_fails_in_one_line(model_file: bytes, capsys: py
     Path("run/model.splice").write_bytes(model_file)
     Path("taken").mkdir()
     assert main(["transform", "run", "a.npy", "--out", "taken"]) == 2
-    _complaint(capsys)
+    assert "taken is a folder; expected the file to write" in _complaint(capsys)
     assert not list(Path("taken").iterdir())
 
 
