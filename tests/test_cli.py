@@ -374,6 +374,13 @@ def test_usage_errors_are_one_line(arguments: list[str], message: str, capsys: p
     assert not Path("run").exists()
 
 
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"viewsplice {viewsplice.__version__}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -414,7 +421,7 @@ def test_transform_into_a_folder_fails_in_one_line(model_file: bytes, capsys: py
     Path("run/model.splice").write_bytes(model_file)
     Path("taken").mkdir()
     assert main(["transform", "run", "a.npy", "--out", "taken"]) == 2
-    _complaint(capsys)
+    assert "taken is a folder; expected the file to write" in _complaint(capsys)
     assert not list(Path("taken").iterdir())
 
 
@@ -435,6 +442,19 @@ def test_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         assert "disentangle 1/1" in err
         assert "16/16 B->A about view B" in err
     assert json.loads(Path("show/settings.json").read_text())["inputs"] == {"quick": True}
+
+
+def test_the_demo_does_not_take_the_place_of_a_fit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(viewsplice.demo, "demo_data", lambda quick: sheet_and_lines(n_samples=200, random_state=0))
+    assert _fit() == 0
+    before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+    assert main(["demo", "--quick", "--out", "run"]) == 2
+    assert "run already holds a fitted model: choose another --out" in _complaint(capsys)
+    assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
+    assert main(["demo", "--quick", "--out", "a.npy"]) == 2
+    assert "a.npy is a file; expected a folder for the results" in _complaint(capsys)
 
 
 def test_the_demo_chooses_nothing_by_hand() -> None:

@@ -221,6 +221,11 @@ def test_no_private_space_means_no_measurement(two_views: Pair) -> None:
     assert set(model.history_[0]) == {"stage", "epoch", "attempt", "rec/A", "rec/B", "val/rec/A", "val/rec/B"}
 
 
+def test_bad_callbacks_are_told_before_any_training(two_views: Pair) -> None:
+    with pytest.raises(TypeError, match="expected a list of functions"):
+        tiny().fit(*two_views, callbacks=[lambda event: pytest.fail("trained"), 5])
+
+
 def test_a_callback_sees_every_epoch_and_may_end_a_stage(two_views: Pair) -> None:
     seen: list[tuple[str, int, int]] = []
 

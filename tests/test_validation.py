@@ -7,6 +7,7 @@ import pytest
 
 from viewsplice import views as views_module
 from viewsplice._validation import (
+    check_callbacks,
     check_decodable,
     check_finite,
     check_known,
@@ -230,3 +231,13 @@ def test_splits_that_cannot_be(validation: Any, groups: Any, kind: type[Exceptio
 def test_no_validation_needs_no_second_group() -> None:
     assert _split(4, 0, [1, 1, 1, 1]) == ([0, 1, 2, 3], [])
     assert _split(4, [0, 1], [5, 5, 6, 6]) == ([2, 3], [0, 1])
+
+
+@pytest.mark.parametrize("callbacks", [None, 5, print, [print, 5], "progress"])
+def test_callbacks_that_cannot_be_called(callbacks: Any) -> None:
+    with pytest.raises(TypeError, match=r"callbacks is .*; expected a list of functions, such as \[progress\(\)\]"):
+        check_callbacks(callbacks)
+
+
+def test_callbacks_are_kept_in_order() -> None:
+    assert check_callbacks(iter([print, repr])) == (print, repr)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,6 +125,14 @@ def _by_name(setting: str, value: Any, names: Sequence[str], kind: str) -> dict[
         if width < 0:
             raise ValueError(f"{setting} is {width} for {name}; expected a width of at least 0")
     return {name: None if isinstance(given[name], str) else int(given[name]) for name in names}
+
+
+def check_callbacks(callbacks: Any) -> tuple[Callable[..., Any], ...]:
+    """Return the functions to be called after each epoch, or say why they cannot be."""
+    found = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+    if not isinstance(callbacks, Iterable) or not all(map(callable, found)):
+        raise TypeError(f"callbacks is {callbacks!r}; expected a list of functions, such as [progress()]")
+    return found
 
 
 def row_numbers(name: str, rows: Any, n_rows: int) -> Array:

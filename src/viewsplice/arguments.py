@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,6 +32,7 @@ def make_parser(commands: Commands) -> argparse.ArgumentParser:
         By name, what each command does with its arguments.
     """
     parser = _Parser(prog="viewsplice", description="What paired views share, and what is private.")
+    parser.add_argument("--version", action="version", version=f"viewsplice {version('viewsplice')}")
     found = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, add in _ADDERS.items():
         command = found.add_parser(name, help=_HELP[name])

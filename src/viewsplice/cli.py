@@ -22,7 +22,6 @@ from viewsplice.resuming import begun, recorded
 from viewsplice.runs import (
     CHECKPOINT,
     COMMAND,
-    MODEL,
     REPORT,
     TASKS,
     finish_run,
@@ -30,6 +29,7 @@ from viewsplice.runs import (
     load_run,
     read_inputs,
     read_settings,
+    remove_demo,
     reopen_data,
     run_groups,
     start_run,
@@ -187,8 +187,8 @@ def _sweep(options: argparse.Namespace, folder: Path) -> Sweep:
 def _demo(options: argparse.Namespace) -> None:
     data = demonstration.demo_data(quick=options.quick)
     model = demonstration.demo_model()
-    (options.out / MODEL).unlink(missing_ok=True)
     with begun(options.out, options.line):
+        remove_demo(options.out)
         start_run(options.out, "demo", {"quick": options.quick}, model)
         train = data.rows("train")
         found, seconds = _train(model, options, train.views)

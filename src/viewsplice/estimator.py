@@ -17,6 +17,7 @@ from viewsplice._attributes import FittedAttributes
 from viewsplice._random import derive_seed, root_seed
 from viewsplice._types import Array, Latents, Networks
 from viewsplice._validation import (
+    check_callbacks,
     check_decodable,
     check_known,
     check_target,
@@ -146,6 +147,7 @@ class SPLICE(FittedAttributes, BaseEstimator):
             ``random_state``) goes on from there, with the same bits. Remove it when the model is saved.
         """
         check_number("lambda_dis", self.lambda_dis, low=0)
+        told = check_callbacks(callbacks)
         seed = root_seed(self.random_state)
         views = as_views(X, y)
         n_private = private_widths(self.n_private, views.feature_shapes)
@@ -182,7 +184,7 @@ class SPLICE(FittedAttributes, BaseEstimator):
             settings=settings,
             lambda_dis=float(self.lambda_dis),
             seed=seed,
-            callbacks=tuple(callbacks),
+            callbacks=told,
         )
         if checkpoint is not None:
             problem = replace(problem, checkpoints=Checkpoints(Path(checkpoint), problem_to_json(problem)))

@@ -54,6 +54,12 @@ def start_run(folder: Path, command: str, inputs: Mapping[str, Any], model: SPLI
     write_json(folder / SETTINGS, {"command": command, "inputs": dict(inputs), "estimator": estimator})
 
 
+def remove_demo(folder: Path) -> None:
+    """Remove the model of an earlier demonstration, which a new one replaces; a model of the user's own stays."""
+    if _read(folder / SETTINGS).get("command") == "demo":
+        (folder / MODEL).unlink(missing_ok=True)
+
+
 def read_settings(path: Path) -> dict[str, Any]:
     """Return the estimator settings of a settings file: a run's ``settings.json``, or its ``estimator`` part alone."""
     try:

@@ -355,6 +355,12 @@ def test_history_and_what_ended_it(method: Any, two_views: Pair) -> None:
 
 
 @each_method
+def test_bad_callbacks_are_told_before_any_training(method: Any, two_views: Pair) -> None:
+    with pytest.raises(TypeError, match="expected a list of functions"):
+        make(method).fit(*two_views, callbacks=[lambda event: pytest.fail("trained"), 5])
+
+
+@each_method
 def test_the_best_epoch_is_kept_by_the_methods_own_objective(method: Any, two_views: Pair) -> None:
     a, b = two_views
     model = make(method, training=replace(SHORT, epochs=12, learning_rate=1e-2, keep_best=True)).fit(a, b)

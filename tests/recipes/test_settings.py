@@ -132,6 +132,11 @@ def test_wide_views_get_wider_networks_and_more_passes():
         ({"recipe": "fast"}, ValueError, "recipe is 'fast'; expected 'auto' or 'paper'"),
         ({"geometry": "none"}, ValueError, "geometry is 'none'; expected a GeometryConfig, 'default', or None"),
         ({"geometry": 5}, TypeError, "geometry is 5; expected a GeometryConfig"),
+        (
+            {"networks": MLPNetworks},
+            TypeError,
+            r"networks is the class MLPNetworks; expected one made of it: MLPNetworks\(\)",
+        ),
         ({"networks": "mlp"}, TypeError, "networks is 'mlp'; expected MLPNetworks or the like"),
         ({"training": {}}, TypeError, "training is {}; expected a TrainConfig or None"),
     ],

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from viewsplice.io import joint_fingerprint, settings_hash
-from viewsplice.sweeps import Task, TaskEvent, run_tasks
+from viewsplice.sweeps import Sweep, Task, TaskEvent, run_tasks
 from viewsplice.sweeps.progress import task_progress
 from viewsplice.sweeps.tasks import alone
 from viewsplice.views import Views
@@ -81,6 +81,8 @@ def test_an_error_keeps_what_was_finished(tmp_path: Path) -> None:
 def test_bad_arguments(arguments: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         run_tasks(tasks(range(1)), **arguments)
+    with pytest.raises(ValueError, match=message):
+        Sweep(**arguments)
 
 
 @pytest.mark.parametrize("backend", ["ray", "dask"])

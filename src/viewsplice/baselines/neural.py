@@ -11,7 +11,14 @@ import torch
 
 from viewsplice._random import root_seed, torch_generator
 from viewsplice._types import Array, Latents, Networks
-from viewsplice._validation import check_decodable, check_known, check_target, private_widths, shared_widths
+from viewsplice._validation import (
+    check_callbacks,
+    check_decodable,
+    check_known,
+    check_target,
+    private_widths,
+    shared_widths,
+)
 from viewsplice.baselines.base import Baseline, mean_r2
 from viewsplice.baselines.coders import Coders
 from viewsplice.baselines.minibatches import Objective, Task, train
@@ -126,6 +133,7 @@ class NeuralBaseline(Baseline):
             Functions of an `EpochEvent`, called after each epoch; returning True ends the training.
         """
         self._check_settings()
+        told = check_callbacks(callbacks)
         seed = root_seed(self.random_state)
         views = as_views(X, y)
         n_private, n_shared = self._widths(views)
@@ -135,7 +143,7 @@ class NeuralBaseline(Baseline):
         prepared = prepare(views, groups, validation, device=choose_device(self.device), training=training, seed=seed)
         check_enough_rows(len(prepared.data.train), training, None, {**n_private, **n_shared})
         self._check_problem(views.names, training)
-        found = self._solve(prepared, networks, training, (n_private, n_shared), seed, callbacks)
+        found = self._solve(prepared, networks, training, (n_private, n_shared), seed, told)
         warn_of_restarts(found["history_"])
         for name, value in found.items():
             setattr(self, name, value)

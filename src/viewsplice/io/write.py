@@ -26,6 +26,8 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     After any failure the temporary file is gone and the previous file is as it was.
     """
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected the file to write, such as {path / 'name'}")
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp")
     try:
         with temporary.open("xb") as file:

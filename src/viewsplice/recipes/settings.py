@@ -53,6 +53,8 @@ def choose_settings(
     own = GeometryConfig() if isinstance(geometry, str) else geometry
     if own is not None and not isinstance(own, GeometryConfig):
         raise TypeError(f"geometry is {own!r}; expected a GeometryConfig, 'default', or None")
+    if isinstance(networks, type):
+        raise TypeError(f"networks is the class {networks.__name__}; expected one made of it: {networks.__name__}()")
     if networks is not None and not all(callable(getattr(networks, name, None)) for name in _MAKERS):
         raise TypeError(
             f"networks is {networks!r}; expected MLPNetworks or the like, with {', '.join(_MAKERS)}, or None"

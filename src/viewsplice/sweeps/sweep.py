@@ -10,7 +10,7 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
-from viewsplice.sweeps.tasks import OnDone, Task, run_tasks
+from viewsplice.sweeps.tasks import OnDone, Task, check_workers, run_tasks
 
 _CLUSTER_WORKERS = 8
 
@@ -35,6 +35,9 @@ class Sweep:
     backend: str = "loky"
     folder: str | PathLike[str] | None = None
     on_done: OnDone | None = None
+
+    def __post_init__(self) -> None:
+        check_workers(self.n_jobs, self.backend)
 
     @property
     def n_workers(self) -> int:

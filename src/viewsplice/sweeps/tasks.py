@@ -65,6 +65,14 @@ class TaskEvent:
 OnDone = Callable[[TaskEvent], None]
 
 
+def check_workers(n_jobs: int, backend: str) -> None:
+    """Raise unless tasks can be run like this."""
+    check_choice("backend", backend, BACKENDS)
+    check_number("n_jobs", n_jobs, low=-1, integer=True)
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0; expected a number of processes, or -1 for one per core")
+
+
 def run_tasks(
     tasks: Sequence[Task],
     *,
@@ -92,10 +100,7 @@ def run_tasks(
     on_done
         Told of every finished task.
     """
-    check_choice("backend", backend, BACKENDS)
-    check_number("n_jobs", n_jobs, low=-1, integer=True)
-    if n_jobs == 0:
-        raise ValueError("n_jobs is 0; expected a number of processes, or -1 for one per core")
+    check_workers(n_jobs, backend)
     found = {number: _read(folder, task) for number, task in enumerate(tasks)}
     results = {number: result for number, result in found.items() if result is not None}
     open_tasks = {number: task for number, task in enumerate(tasks) if number not in results}
