@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from hostile import (
     make_views,
 )
 
-from viewsplice import SPLICE, Views
+from viewsplice import SPLICE, Latents, Views
 from viewsplice.page.content import Run, make_content
 from viewsplice.page.file import write_page
 from viewsplice.page.scatter import _axes
@@ -161,7 +162,7 @@ def test_a_single_feature_colors_the_points(page: Any) -> None:
     assert "8 bits for all rows" in legend
     # Not to be taken for how well the model explains the feature.
     assert re.search(r"Of this one the page keeps R² 1\.000", legend)
-    assert re.search(r"\d+ % shared, \d+ % private, \d+ % only together, \d+ % neither", legend)
+    assert re.search(r"\d+ % shared, \d+ % private, \d+ % (only together|in both of these), \d+ % neither", legend)
     assert "Colors end at 1 % and 99 %" in legend
     page.select_option("#read-as", "categorical")
     assert "Colors end at" not in page.locator("#legend").inner_text()
@@ -359,6 +360,25 @@ def test_bars_below_maps_show_all_parts(page: Any, model: SPLICE, views: Views) 
     expected = [found.features["shared"][0], found.features["private"][0], found.together[0]]
     assert [name for name, _ in widths] == ["shared", "private", "together"]
     np.testing.assert_allclose([width for _, width in widths], 100 * np.clip(expected, 0, 1), atol=0.01)
+
+
+def test_shares_are_of_spaces_that_exist_and_add_up(browser: Any, model: SPLICE, views: Views, tmp_path: Path) -> None:
+    content = make_content(model, views, run=Run(audit={"leaks": LEAKS}))
+    found = content.shares[SECOND]
+    parts = {part: np.full(7, share) for part, share in (("shared", 0.44), ("private", 0.62), ("rebuilt", 0.99))}
+    vars(content)["shares"] = {**content.shares, SECOND: replace(found, features=parts)}
+    with opened(browser, write_page(content, tmp_path / "page.html")) as page:
+        told = page.locator("#maps .tile").first.get_attribute("aria-label")
+        assert "variance shared 44 %, private 62 %, in both of these 7 %, neither 1 %." in told
+    private = {**content.latents.private, SECOND: np.empty((N_ROWS, 0))}
+    fewer = replace(content, latents=Latents(private=private, shared=content.latents.shared))
+    vars(fewer)["shares"] = content.shares
+    path = write_page(fewer, tmp_path / "fewer.html")
+    with opened(browser, path) as page:
+        tile = page.locator("#maps .tile").first
+        assert "variance shared 44 %, neither 1 %." in tile.get_attribute("aria-label")
+        assert tile.locator(".sharebar span").count() == 1
+        assert 'Features of v1"&: what is explained of them is shared; R² below.' in page.locator("#look").inner_text()
 
 
 def test_the_page_fits_narrow_and_wide_screens(page: Any) -> None:

@@ -110,6 +110,11 @@ def _feature_shares(content: Content) -> str:
         if np.isnan(shared).all():
             pictures.append(f"<p>Features of {escape(view)} do not vary in {content.judged_words}.</p>")
             continue
+        parts = content.explained_by(view)
+        if len(parts) < 2:
+            told = f"what is explained of them is {parts[0]}" if parts else "nothing explains them"
+            pictures.append(f"<p>Features of {escape(view)}: {told}; R² below.</p>")
+            continue
         middle = f"median {percent(np.nanmedian(shared))} shared, {percent(np.nanmedian(private))} private"
         caption = f"Features of {escape(view)}, {content.judged_words}: {middle}"
         svg = to_svg(feature_shares(shared, private))
