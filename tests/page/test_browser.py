@@ -448,7 +448,15 @@ def test_rows_without_a_value_have_no_height_and_whole_numbers_keep_their_digits
 ) -> None:
     speed = np.linspace(10, 20, N_ROWS)
     speed[::2] = np.nan
-    colors = {"speed": speed, "trial": 12_000 + np.arange(N_ROWS), "orientation": np.arange(N_ROWS) % 4 * 45}
+    clock, code = 1_700_000_000 + np.arange(N_ROWS), np.arange(N_ROWS) % 5 * 1.5
+    code[::4] = np.nan
+    colors = {
+        "clock": clock,
+        "code": code,
+        "speed": speed,
+        "trial": 12_000 + np.arange(N_ROWS),
+        "orientation": np.arange(N_ROWS) % 4 * 45,
+    }
     content = make_content(model, views, colors=colors, run=Run(audit={"leaks": LEAKS}))
     path = write_page(content, tmp_path / "page.html")
     with opened(browser, path) as page:
@@ -463,7 +471,17 @@ def test_rows_without_a_value_have_no_height_and_whole_numbers_keep_their_digits
         page.locator(".space canvas").nth(SHARED).focus()
         page.keyboard.press("+")
         told = page.locator("#hint dd").all_text_contents()
-        assert int(told[4]) == 12_000 + int(told[0])
+        facts = dict(zip(page.locator("#hint dt").all_text_contents(), told, strict=True))
+        assert int(facts["trial"]) == 12_000 + int(told[0])
+        assert int(facts["clock"]) == 1_700_000_000 + int(told[0])
+        page.select_option("#color-by", label="clock")
+        assert page.locator("#legend .bar span").all_inner_texts() == ["1700000000", "1700000299"]
+        lasso(page, LINE, [(0, 0), (1, 0), (1, 0.5), (0, 0.5)])
+        assert selected(page) == list(range(150, N_ROWS)), "seconds have heights of their own"
+        page.select_option("#color-by", label="code")
+        page.select_option("#read-as", "categorical")
+        labels = [label[1:] for label in page.locator("#legend button").all_inner_texts()]
+        assert labels == ["0", "1.5", "3", "4.5", "6", "missing"]
         page.select_option("#color-by", label="orientation")
         page.select_option("#read-as", "circular")
         assert "one turn is 180°" in page.locator("#legend").inner_text()

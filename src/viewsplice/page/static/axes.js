@@ -54,6 +54,7 @@ function drawTicks(panel, view) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   const [sx, sy] = view.scale.map((scale) => scale / panel.ratio());
   const [cx, cy] = view.center;
+  const middle = panel.base + cy;
   const variable = panel.app.shown;
   const labels = panel.isLine && variable.kind === "categorical" ? variable.labels : null;
   context.textAlign = "center";
@@ -66,8 +67,8 @@ function drawTicks(panel, view) {
   context.textAlign = "left";
   context.textBaseline = "middle";
   const isStrip = panel.isLine && variable.kind === "none";
-  for (const [value, text] of isStrip ? [] : ticksOf(cy - height / 2 / sy, cy + height / 2 / sy, height / 50, labels)) {
-    const y = height / 2 - (value - cy) * sy;
+  for (const [value, text] of isStrip ? [] : ticksOf(middle - height / 2 / sy, middle + height / 2 / sy, height / 50, labels)) {
+    const y = height / 2 - (value - middle) * sy;
     context.fillRect(0, y, 5, 1);
     if (y > 24 && y < height - 24) write(panel, shortened(text, 14), 8, y);
   }

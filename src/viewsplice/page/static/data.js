@@ -2,7 +2,7 @@
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
 const N_ROWS = page.n_rows;
-const TYPES = { f4: Float32Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
+const TYPES = { f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
 const decoded = new Map();
 
 function numbers(block) {

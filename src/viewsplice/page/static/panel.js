@@ -41,12 +41,18 @@ class Panel {
     this.fit();
   }
 
+  get base() {
+    return this.isLine && this.app.shown.kind === "continuous" ? this.app.shown.range[0] : 0;
+  }
+
   heights() {
     const variable = this.app.shown;
     const spread = (i) => ((i * 0.618034) % 1) - 0.5;
     if (variable.kind === "none") return Float32Array.from({ length: N_ROWS }, (_, i) => spread(i));
     if (variable.kind === "categorical") return Float32Array.from(variable.values, (place, i) => place + 0.7 * spread(i));
-    return variable.kind === "circular" ? variable.values.map((v) => position(variable, v) * variable.turn) : variable.values;
+    if (variable.kind === "circular") return variable.values.map((v) => position(variable, v) * variable.turn);
+    // Points have 32 bits, too few for a time in seconds since 1970: heights start at the lowest value.
+    return Float32Array.from(variable.values, (v) => v - this.base);
   }
 
   // Brings all rows, but for a few far out, into view.
