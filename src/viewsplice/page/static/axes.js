@@ -70,7 +70,7 @@ function drawTicks(panel, view) {
   const labels = panel.isLine && variable.kind === "categorical" ? variable.labels : null;
   context.textAlign = "center";
   context.textBaseline = "bottom";
-  for (const [value, text] of ticksOf(cx - width / 2 / sx, cx + width / 2 / sx, width / 80, null)) {
+  for (const [value, text] of ticksOf(cx - width / 2 / sx, cx + width / 2 / sx, width / 64, null)) {
     const x = width / 2 + (value - cx) * sx;
     if (x < 40 || x > width - 20) continue;
     context.fillRect(x, height - 5, 1, 5);
