@@ -45,12 +45,11 @@ def curves(ax: Axes, style: str, width: float) -> list[tuple[list[float], list[f
 
 def test_loss_curves_are_means_of_each_kind() -> None:
     ax = loss_curves(HISTORY)
-    (epochs, values), (geo_epochs, geo_values) = curves(ax, "-", 1.8)
-    assert epochs == [1, 2, 3]
-    assert values == pytest.approx([2.0, 0.3, 0.3])
-    assert (geo_epochs, geo_values) == ([3], [0.7])
-    assert curves(ax, "--", 1.8) == [([1, 3], [8.0, 4.0])]
-    assert [y for _, y in curves(ax, "-", 0.6)] == [[1.0, 0.5, 0.2], [3.0, 0.1, 0.4]]
+    drawn = curves(ax, "-", 1.8)
+    assert [epochs for epochs, _ in drawn] == [[1], [2], [3], [3]]
+    assert [value for _, (value,) in drawn] == pytest.approx([2.0, 0.3, 0.3, 0.7])
+    assert curves(ax, "--", 1.8) == [([1], [8.0]), ([3], [4.0])]
+    assert [y for _, y in curves(ax, "-", 0.6)] == [[1.0], [0.5], [0.2], [3.0], [0.1], [0.4]]
     assert ax.get_yscale() == "log"
     assert legend(ax) == [
         "reconstruction error (rec)",
@@ -58,6 +57,20 @@ def test_loss_curves_are_means_of_each_kind() -> None:
         "distance error (geo)",
         "on validation rows",
     ]
+
+
+def test_loss_curves_end_with_their_stage() -> None:
+    stages = ["scout"] * 30 + ["regression"] * 30 + ["compact"] * 30
+    history = [{"stage": stage, "rec/A": 1.0} for stage in stages]
+    for i in [*range(30), *range(60, 90, 2)]:
+        history[i]["val/rec/A"] = 2.0
+    history[45]["val/rec/A"] = 3.0
+    ax = loss_curves(history)
+    assert [(x[0], x[-1]) for x, _ in curves(ax, "-", 1.8)] == [(1, 30), (31, 60), (61, 90)]
+    assert [(x[0], x[-1]) for x, _ in curves(ax, "--", 1.8)] == [(1, 30), (46, 46), (61, 89)]
+    markers = {len(line.get_xdata()): line.get_marker() for line in ax.lines if line.get_linestyle() == "--"}
+    assert markers[1] == ".", "a single value would not be seen"
+    assert markers[30] == ""
 
 
 def test_loss_curves_mark_stages_and_attempts() -> None:

@@ -224,3 +224,19 @@ def test_twenty_thousand_rows_and_1200_features_fit_in_8_megabytes(tmp_path: Pat
     kept = re.findall(r"(\d+) principal components: R² ([\d.]+)", path.read_text(encoding="utf-8"))
     assert [int(n) for n, _ in kept] == [78, 76]
     assert all(float(r2) > 0.99 for _, r2 in kept)
+
+
+def test_numbers_keep_their_digits_in_as_few_bytes_as_they_need(content: Content) -> None:
+    rows = np.arange(N_ROWS)
+    colors = {
+        "seconds": 1_700_000_000 + rows,
+        "late": 1e6 + rows / 1000,
+        "speed": np.where(rows % 2, np.nan, rows / 7),
+        "trial": 12_000.0 + rows,
+        "huge": rows * 1e300,
+        "nothing": np.full(N_ROWS, np.nan),
+    }
+    blocks = Blocks()
+    told = {one["name"]: one["block"]["type"] for one in covariates(replace(content, colors=colors), blocks)}
+    expected = {"seconds": "f8", "late": "f8", "speed": "f4", "trial": "f4", "huge": "f8", "nothing": "f4"}
+    assert {name: told[name] for name in colors} == expected

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from html import escape, unescape
 
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from hostile import FIRST, LEAKS, MARKUP, N_ROWS, SECOND, make_model
 from viewsplice import SPLICE, Views
 from viewsplice.io import installed_versions
 from viewsplice.page import belief, leaks, look, summary
+from viewsplice.page.audit import told_table
 from viewsplice.page.content import Content, Run, make_content
+from viewsplice.page.leaks import leaks_html
 from viewsplice.page.look import look_section
-from viewsplice.page.markup import count_doubts, listing, note, panels, percent
+from viewsplice.page.markup import count_doubts, listing, note, panels, percent, symbol
 from viewsplice.page.provenance import provenance_section
 from viewsplice.page.summary import summary_section
 from viewsplice.recipes import Choice
@@ -152,7 +156,7 @@ def test_versions_are_those_of_the_fit_where_they_are_known(content: Content) ->
     assert "versions now, when the page was written" in html
     assert f"numpy {installed_versions()['numpy']}, scipy" in html
     html = provenance_section(replace(content, run=Run(versions={"torch": f"1.0{MARKUP}"})))
-    assert '<th scope="row">versions</th><td>torch 1.0&lt;/script&gt;' in html
+    assert '<th scope="row">versions</th><td class="sentence">torch 1.0&lt;/script&gt;' in html
 
 
 def test_fingerprints_of_other_rows_are_not_those_of_the_fit(content: Content) -> None:
@@ -176,3 +180,32 @@ def test_the_split_is_described_by_its_rows(views: Views, held_out: np.ndarray, 
     content = replace(make_content(model, alone), parts={"training": train, "validation": held_out})
     content.model.fitted_ = replace(model.fitted_, split={"train": train, "validation": held_out})
     assert said in provenance_section(content)
+
+
+def test_long_names_do_not_push_numbers_out_of_the_window() -> None:
+    long = f"{'mouse <42>, ' * 8}probe"
+    assert symbol("v1") == "<i>z</i><sub>v1</sub>"
+    found = symbol(f"v1->{long}")
+    assert unescape(re.sub("<.*?>", "", found)) == "sv1→mouse <42>,… <42>, probe"
+    assert f'title="v1→{escape(long)}"' in found, "the pointer tells all of it"
+
+
+def test_sentences_keep_room_in_every_column() -> None:
+    html = listing([{"name": "coverage", "sentence": "a " * 30, "numbers": 1.0}])
+    assert f'<td class="sentence">{"a " * 30}</td><td>1</td>' in html
+
+
+def test_leaks_are_told_in_the_symbols_of_the_page() -> None:
+    html = leaks_html([{**LEAKS[1], "source": "v1->lgn", "target": "v1"}], None)
+    assert "<i>s</i><sub>v1→lgn</sub> tells R² = 0.40 of <i>z</i><sub>v1</sub>" in html
+    assert '<th scope="row"><i>s</i><sub>v1→lgn</sub></th><td><i>z</i><sub>v1</sub></td>' in html
+    assert "<i>s</i><sub>a→b→&lt;c</sub>" in leaks_html([{**LEAKS[0], "source": "a->b-><c"}], None), "a damaged file"
+    told = [{**LEAKS[0], "source": "v1", "target": "view v1", "kind": "view"}]
+    assert '<th scope="row"><i>z</i><sub>v1</sub></th><td>view v1</td>' in told_table(told)
+
+
+def test_only_spaces_of_one_dimension_have_a_height(content: Content) -> None:
+    assert "The height of a one-dimensional space" in look_section(content, DATA)
+    flat = replace(content)
+    vars(flat)["spaces"] = {name: z for name, z in content.spaces.items() if z.shape[1] > 1}
+    assert "The height of a one-dimensional space" not in look_section(flat, DATA)

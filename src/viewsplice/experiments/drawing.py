@@ -107,8 +107,13 @@ def save(ax: Axes, path: Path, *, quick: bool, title: str = "") -> None:
     path.write_bytes(png)
 
 
-def fewer_colors(png: bytes) -> bytes:
-    """Return a picture with 256 colors: a third of the size, and hardly a difference to see."""
+def fewer_colors(png: bytes, *, keep_rare: bool = False) -> bytes:
+    """Return a picture with 256 colors: a third of the size, and hardly a difference to see.
+
+    Colors of few pixels, such as the ends of a color bar, are mixed with others unless ``keep_rare``.
+    """
     file = io.BytesIO()
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(256).save(file, format="png", optimize=True)
+    method = Image.Quantize.MAXCOVERAGE if keep_rare else Image.Quantize.MEDIANCUT
+    picture = Image.open(io.BytesIO(png)).convert("RGB").quantize(256, method=method)
+    picture.save(file, format="png", optimize=True)
     return file.getvalue()

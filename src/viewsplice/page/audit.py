@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 from html import escape
 from typing import Any
 
-from viewsplice.page.markup import fixed, listing, note, table
+from viewsplice.page.markup import fixed, listing, note, symbol, table
 from viewsplice.trust.readings import Told
 from viewsplice.trust.verdict import found_leaks
 
@@ -73,12 +73,17 @@ def told_table(rows: Sequence[Row]) -> str:
     """Return what probes read, one row per question."""
     head = ["from", "about", "probe", "R²", "nulls: mean", "nulls: 95 %", "p"]
     cells = [
-        [escape(str(row.get(key, ""))) for key in ("source", "target", "probe")]
+        [symbol(str(row["source"])), _target(row), escape(str(row.get("probe", "")))]
         + [fixed(row[key], 3) for key in NUMBERS]
         + [_p(row.get("p"))]
         for row in rows
     ]
     return table(head, cells)
+
+
+def _target(row: Row) -> str:
+    """Return what is read: a latent space in symbols, or a view or a covariate by its name."""
+    return escape(str(row["target"])) if row.get("kind") in _TOLD else symbol(str(row["target"]))
 
 
 def _p(value: Any) -> str:

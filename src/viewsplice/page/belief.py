@@ -73,7 +73,7 @@ def _independence(leaks: Sequence[LeakRow], counted: Sequence[LeakRow] | None = 
         return note("warn", "<b>Independence</b> of the spaces was not measured: there are too few rows or spaces.")
     numbers = (
         f"the most that can be read out of one space about another is R² = {fixed(worst['r2'])} (from "
-        f"{escape(str(worst['source']))} about {escape(str(worst['target']))}), where shuffled rows give "
+        f"{symbol(str(worst['source']))} about {symbol(str(worst['target']))}), where shuffled rows give "
         f"{fixed(worst['null_mean'])} and 95 % of them less than {fixed(worst['null_q95'])}"
     )
     # Two verdicts on one page must not contradict each other: where there is an audit, its own counts.

@@ -12,7 +12,7 @@ from viewsplice._types import Array
 
 # Signs that would end a script element or a line of script, as JSON escapes.
 _ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-_TYPES = {"f4": "<f4", "i1": "|i1", "u1": "|u1", "u2": "<u2", "u4": "<u4"}
+_TYPES = {"f4": "<f4", "f8": "<f8", "i1": "|i1", "u1": "|u1", "u2": "<u2", "u4": "<u4"}
 
 
 class Blocks:
@@ -22,7 +22,7 @@ class Blocks:
         self._elements: list[str] = []
 
     def add(self, values: Array, kind: str) -> dict[str, str]:
-        """Return the reference to numbers stored as ``"f4"``, ``"i1"``, ``"u1"``, ``"u2"`` or ``"u4"``."""
+        """Return the reference to numbers stored as ``"f4"``, ``"f8"``, ``"i1"``, ``"u1"``, ``"u2"`` or ``"u4"``."""
         name = f"numbers-{len(self._elements)}"
         text = base64.b64encode(np.ascontiguousarray(values, dtype=_TYPES[kind]).tobytes()).decode()
         self._elements.append(f'<script type="application/octet-stream" id="{name}">{text}</script>')

@@ -18,7 +18,7 @@ from viewsplice.metrics import is_collapsed
 from viewsplice.plotting import ColorKind
 from viewsplice.plotting.colors import coloring
 from viewsplice.trust import Shares, variance_shares
-from viewsplice.views import Views, as_views
+from viewsplice.views import Views, as_views, endpoints, is_arrow
 
 _TOLERANCE = 1e-6
 _MOST_DRAWN = 50_000
@@ -124,6 +124,11 @@ class Content:
     def shares(self) -> dict[str, Shares]:
         """What accounts for the variance of each view in the judged rows."""
         return variance_shares(self.model, self.views[self.judged])
+
+    def explained_by(self, view: str) -> list[str]:
+        """Return which of a view's spaces have dimensions: shared ones that rebuild it, its private one."""
+        is_shared = any(endpoints(name)[1] == view for name in self.spaces if is_arrow(name))
+        return ["shared"] * is_shared + ["private"] * (view in self.spaces)
 
     @cached_property
     def judged_words(self) -> str:

@@ -15,6 +15,8 @@ from viewsplice.plotting.colors import category_codes, full_turn, infer_kind
 # Labels beyond these would only make the page large; the rarest become one.
 _MOST_LABELS = 5_000
 _REST = "(other)"
+# Rounding beyond this part of the range can be seen.
+_ROUGH = 1e-4
 
 
 def covariates(content: Content, blocks: Blocks) -> list[dict[str, Any]]:
@@ -43,7 +45,17 @@ def _encoded(name: str, values: Array, kind: ColorKind, blocks: Blocks) -> dict[
     numbers = values.astype(np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     shown = "none" if np.isnan(numbers).all() else kind
-    return {"name": name, "kind": shown, "turn": turn, "labels": None, "block": blocks.add(numbers, "f4")}
+    return {"name": name, "kind": shown, "turn": turn, "labels": None, "block": blocks.add(numbers, _width(numbers))}
+
+
+def _width(numbers: Array) -> str:
+    """Return how many bytes keep numbers as they are: times in seconds since 1970 would be rounded to two minutes."""
+    finite = numbers[np.isfinite(numbers)]
+    with np.errstate(over="ignore"):
+        lost = np.abs(finite.astype(np.float32) - finite)
+    is_changed = (lost > 0) & (finite == np.rint(finite))
+    is_rough = len(finite) > 0 and lost.max() > _ROUGH * np.ptp(finite)
+    return "f8" if is_changed.any() or is_rough else "f4"
 
 
 def _fewer(labels: list[str], places: Array) -> tuple[list[str], Array]:

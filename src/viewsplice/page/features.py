@@ -51,9 +51,9 @@ def _names(content: Content, view: str) -> list[str] | None:
 
 
 def _shares(content: Content, view: str, blocks: Blocks) -> dict[str, Any]:
-    found = content.shares[view].features
-    shares = {"shared": found["shared"], "private": found["private"], "neither": 1 - found["rebuilt"]}
-    return {part: blocks.add(values, "f4") for part, values in shares.items()}
+    found, parts = content.shares[view].features, content.explained_by(view)
+    shares = {**{part: found[part] for part in parts}, "neither": 1 - found["rebuilt"]}
+    return {"parts": parts, **{part: blocks.add(values, "f4") for part, values in shares.items()}}
 
 
 def _values(x: Array, drawn: Array, kept: Array | None, blocks: Blocks) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from viewsplice._types import Array
 from viewsplice.page.audit import audit_html, audited_leaks, told_table, verdict_html
 from viewsplice.page.content import Content, thinned
-from viewsplice.page.markup import figure, fixed, note
+from viewsplice.page.markup import figure, fixed, note, plain_symbol, symbol
 from viewsplice.plotting import leak_plot, to_svg
 from viewsplice.trust import probe_leaks
 from viewsplice.views import endpoints, is_arrow
@@ -125,9 +124,11 @@ def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
         return html + rest
     probes, nulls = _AUDITED if audited_leaks(audit) else _QUICK
     caption = f"Fresh probes ({probes}) predict the coordinates of one space from another on held-out rows; {nulls}."
-    told = f"The largest is R² {fixed(worst['r2'])} of {worst['target']} from {worst['source']}"
+    target, source = (plain_symbol(str(worst[end])) for end in ("target", "source"))
+    told = f"The largest is R² {fixed(worst['r2'])} of {target} from {source}"
     html += "" if said else _leak_notes(rows)
-    html += figure(to_svg(leak_plot(rows)), caption, f"What probes read out of each space. {told}.", is_wide=True)
+    drawn = [{**row, **{end: plain_symbol(str(row[end])) for end in ("source", "target")}} for row in rows]
+    html += figure(to_svg(leak_plot(drawn)), caption, f"What probes read out of each space. {told}.", is_wide=True)
     return html + told_table(rows) + rest
 
 
@@ -139,12 +140,8 @@ def _leak_notes(rows: Sequence[LeakRow]) -> str:
     return "".join(
         note(
             "warn",
-            f"{_space(row['source'])} tells R² = {fixed(row['r2'])} of {_space(row['target'])}, where shuffled rows "
-            f"give {fixed(row['null_mean'])} (95 % below {fixed(row['null_q95'])}).",
+            f"{symbol(str(row['source']))} tells R² = {fixed(row['r2'])} of {symbol(str(row['target']))}, where "
+            f"shuffled rows give {fixed(row['null_mean'])} (95 % below {fixed(row['null_q95'])}).",
         )
         for row in leaking
     )
-
-
-def _space(name: Any) -> str:
-    return f"<b>{escape(str(name))}</b>"

@@ -92,7 +92,7 @@ def _maps(content: Content, data: dict[str, Any]) -> str:
         "its first two axes if it has more), such as the receptive field of a neuron, in colors from its own lowest "
         "to its own highest mean: a feature that is mostly noise looks no paler. What counts is below it, the share of "
         'the feature\'s variance that is <span class="key shared"></span> shared, <span class="key private"></span> '
-        'private, <span class="key together"></span> only both together, <span class="key neither"></span> or neither, '
+        'private, <span class="key together"></span> only both together, or <span class="key neither"></span> neither, '
         f"in {content.judged_words}; the best of many features are partly luck. Choose a picture to color all spaces "
         "by it.</p>"
         '<div class="controls" role="group" aria-label="Feature maps">'
@@ -109,6 +109,11 @@ def _feature_shares(content: Content) -> str:
         shared, private = found.features["shared"], found.features["private"]
         if np.isnan(shared).all():
             pictures.append(f"<p>Features of {escape(view)} do not vary in {content.judged_words}.</p>")
+            continue
+        parts = content.explained_by(view)
+        if len(parts) < 2:
+            told = f"what is explained of them is {parts[0]}" if parts else "nothing explains them"
+            pictures.append(f"<p>Features of {escape(view)}: {told}; R² below.</p>")
             continue
         middle = f"median {percent(np.nanmedian(shared))} shared, {percent(np.nanmedian(private))} private"
         caption = f"Features of {escape(view)}, {content.judged_words}: {middle}"

@@ -11,12 +11,14 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from viewsplice.views import endpoints, is_arrow
+from viewsplice.views import arrow, endpoints, is_arrow
 
 # In the order in which they need each other.
 _SCRIPTS = ("data", "colors", "points", "axes", "gestures", "panel", "legend", "maps", "main")
 # Cells beyond this are sentences, which may be broken.
 _LONGEST_NUMBER = 40
+# View names beyond this would push the numbers of a table out of the window.
+_LONGEST_INDEX = 24
 
 
 def fill_page(title: str, head: str, sections: Iterable[str], data: str) -> str:
@@ -47,14 +49,28 @@ def _static(name: str) -> str:
 
 
 def symbol(space: str) -> str:
-    """Return a latent space in the paper's symbols, as HTML."""
-    letter, index = ("s", "→".join(endpoints(space))) if is_arrow(space) else ("z", space)
-    return f"<i>{letter}</i><sub>{escape(index)}</sub>"
+    """Return a latent space in the paper's symbols, as HTML; overlong names lose their middle, which a title tells."""
+    letter, views = _symbol(space)
+    index, short = "→".join(views), "→".join(_shortened(view) for view in views)
+    title = "" if short == index else f' title="{escape(index)}"'
+    return f"<i>{letter}</i><sub{title}>{escape(short)}</sub>"
+
+
+def _shortened(name: str) -> str:
+    half = _LONGEST_INDEX // 2
+    return name if len(name) <= _LONGEST_INDEX else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def plain_symbol(space: str) -> str:
     """Return the same as plain text."""
-    return f"s {'→'.join(endpoints(space))}" if is_arrow(space) else f"z {space}"
+    letter, views = _symbol(space)
+    return f"{letter} {'→'.join(views)}"
+
+
+def _symbol(space: str) -> tuple[str, list[str]]:
+    """Return the letter of a space and the views it is about; names in an audit's file may be anything."""
+    views = space.split(arrow("", ""))
+    return "s" if len(views) > 1 else "z", views
 
 
 def words(space: str) -> str:
@@ -68,14 +84,19 @@ def words(space: str) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, is_text: bool = False) -> str:
     """Return a table; the cells are HTML, the first of each row is its heading. Text may be broken, numbers not."""
     top = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-    body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in rows
-    )
+    cell = _text_cell if is_text else "<td>{}</td>".format
+    body = "".join(f'<tr><th scope="row">{first}</th>{"".join(map(cell, rest))}</tr>' for first, *rest in rows)
     lines = f"<thead><tr>{top}</tr></thead>" if head else ""
     kind = "table text" if is_text else "table"
     # Wide tables scroll by themselves, so the keyboard must reach them.
     start = f'<div class="{kind}" tabindex="0" role="region" aria-label="table">'
     return f"{start}<table>{lines}<tbody>{body}</tbody></table></div>"
+
+
+def _text_cell(cell: str) -> str:
+    """Return a cell; one that holds a sentence is marked, so that it keeps room for some words per line."""
+    is_sentence = len(cell) > _LONGEST_NUMBER and "<table>" not in cell
+    return f'<td class="sentence">{cell}</td>' if is_sentence else f"<td>{cell}</td>"
 
 
 def figure(svg: str, caption: str, description: str, *, is_wide: bool = False) -> str:

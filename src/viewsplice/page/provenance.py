@@ -81,5 +81,9 @@ def _choices(content: Content) -> str:
     chosen = content.model.choices_
     if not chosen:
         return ""
-    rows = [[escape(name), escape(str(choice.value)), escape(choice.reason)] for name, choice in chosen.items()]
+    # An arrow of two signs would be broken in the middle.
+    rows = [
+        [escape(name.replace("->", "→")), escape(str(choice.value)), escape(choice.reason)]
+        for name, choice in chosen.items()
+    ]
     return "<h3>Chosen automatically</h3>" + table(["what", "value", "why"], rows, is_text=True)

@@ -84,11 +84,16 @@ def scatter_html(content: Content, data: dict[str, Any]) -> str:
     turned = (
         " A space of three or more dimensions turns." if any(z.shape[1] > 2 for z in content.spaces.values()) else ""
     )
+    height = (
+        " The height of a one-dimensional space is the color variable: it shows a tuning curve."
+        if any(z.shape[1] == 1 for z in content.spaces.values())
+        else ""
+    )
     panels = "".join(_panel(i, space) for i, space in enumerate(data["spaces"]))
     return (
         f"<p>Every point is a row; {rows}{sampled}. Drag to move, click a panel and use the wheel to magnify, hold "
-        f"Shift and drag (or let dragging select) to choose rows in all spaces at once.{turned} The height of a "
-        "one-dimensional space is the color variable: it shows a tuning curve. Rows are counted from 0.</p>"
+        f"Shift and drag (or let dragging select) to choose rows in all spaces at once.{turned}{height} Rows are "
+        "counted from 0.</p>"
         '<p id="no-webgl" class="note warn" hidden><b>Careful.</b> This browser has no WebGL 2: points are drawn more '
         "slowly, and all with one marker.</p>"
         f"{_controls(data)}"

@@ -54,17 +54,11 @@ def _sentences(content: Content) -> list[str]:
         shares = [
             f"{what} explains <strong>{_percent(content.shares[view].total[part])}</strong>"
             for what, part in parts.items()
-            if part in _parts(content, view)
+            if part in content.explained_by(view)
         ]
         told = f" Of its variance, {', '.join(shares)}." if shares else ""
         said.append(f"{escape(view)} keeps {_dimensions(content, [view])} to itself.{told}")
     return said
-
-
-def _parts(content: Content, view: str) -> list[str]:
-    """Return which of a view's spaces have dimensions: shared ones that rebuild it, its private one."""
-    is_shared = any(endpoints(name)[1] == view for name in content.spaces if is_arrow(name))
-    return ["shared"] * is_shared + ["private"] * (view in content.spaces)
 
 
 def _dimensions(content: Content, names: Sequence[str]) -> str:
@@ -92,7 +86,7 @@ def _unconfirmed(content: Content) -> str:
     """Warn of spaces that explain nothing in rows that judge the fit: their dimensions alone are no finding."""
     said = []
     for view in content.model.view_names_:
-        for part in _parts(content, view):
+        for part in content.explained_by(view):
             share = content.shares[view].total[part]
             if share.low <= 0:
                 what = f"what {escape(view)} shares" if part == "shared" else f"what is private to {escape(view)}"
@@ -153,7 +147,7 @@ def _shares(content: Content) -> str:
 
 def _known_shares(content: Content, view: str) -> dict[str, Estimate | None]:
     """Return the shares of a view by their names on the page; None for spaces without dimensions, which have none."""
-    total, parts = content.shares[view].total, _parts(content, view)
+    total, parts = content.shares[view].total, content.explained_by(view)
     return {
         "shared": total["shared"] if "shared" in parts else None,
         "private": total["private"] if "private" in parts else None,

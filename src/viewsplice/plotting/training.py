@@ -45,20 +45,21 @@ def loss_curves(history: Sequence[Mapping[str, Any]], *, ax: Axes | None = None)
     kinds = list(dict.fromkeys([*_KINDS, *(name.removeprefix(_HELD_OUT).split("/")[0] for name in terms)]))
     ax = axes_or_new(ax, (7.5, 3.6))
     marker = "." if len(history) <= _FEW else ""
+    starts = _starts(history)
     handles = []
     for i, kind in enumerate(kinds):
         trained = _curves(history, [name for name in terms if name.startswith(f"{kind}/")])
         held_out = _curves(history, [name for name in terms if name.startswith(f"{_HELD_OUT}{kind}/")])
         color = PALETTE[i % len(PALETTE)]
         for curve in trained if len(trained) > 1 else ():
-            _draw(ax, curve, color=color, width=0.6, alpha=0.5)
+            _draw(ax, curve, starts, color=color, width=0.6, alpha=0.5)
         for curve, style in ((_mean(trained), "-"), (_mean(held_out), "--")):
-            _draw(ax, curve, color=color, width=1.8, style=style, marker=marker)
+            _draw(ax, curve, starts, color=color, width=1.8, style=style, marker=marker)
         if trained or held_out:
             handles.append(Line2D([], [], color=color, linewidth=1.8, label=_KINDS.get(kind, literal(kind))))
     if any(name.startswith(_HELD_OUT) for name in terms):
         handles.append(Line2D([], [], color="black", linewidth=1.8, linestyle="--", label="on validation rows"))
-    _mark_stages(ax, history)
+    _mark_stages(ax, history, starts)
     ax.set_yscale("log")
     ax.set(xlabel="epoch, all stages", ylabel="loss (logarithmic)")
     ax.legend(handles=handles, fontsize="small", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.02))
@@ -82,17 +83,38 @@ def _mean(curves: Sequence[Array]) -> Array:
 
 
 def _draw(
-    ax: Axes, curve: Array, *, color: str, width: float, style: str = "-", marker: str = "", alpha: float = 1.0
+    ax: Axes,
+    curve: Array,
+    starts: Sequence[int],
+    *,
+    color: str,
+    width: float,
+    style: str = "-",
+    marker: str = "",
+    alpha: float = 1.0,
 ) -> None:
-    """Draw the epochs that a curve has and that have a logarithm; validation may skip some."""
-    epochs = np.flatnonzero(curve > 0)
-    ax.plot(epochs + 1, curve[epochs], color=color, linewidth=width, linestyle=style, marker=marker, alpha=alpha)
+    """Draw the epochs that a curve has and that have a logarithm; validation may skip some.
+
+    Lines end with their stage: one drawn across a stage without values would tell of values that were not measured.
+    """
+    for start, stop in pairwise([*starts, len(curve)]):
+        epochs = start + np.flatnonzero(curve[start:stop] > 0)
+        lone = marker or ("." if len(epochs) == 1 else "")
+        ax.plot(epochs + 1, curve[epochs], color=color, linewidth=width, linestyle=style, marker=lone, alpha=alpha)
 
 
-def _mark_stages(ax: Axes, history: Sequence[Mapping[str, Any]]) -> None:
+def _keys(history: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
+    return [(row.get("attempt", 0), str(row.get("stage", ""))) for row in history]
+
+
+def _starts(history: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return at which epochs stages and attempts begin."""
+    return [0, *(i for i, (before, after) in enumerate(pairwise(_keys(history)), start=1) if before != after)]
+
+
+def _mark_stages(ax: Axes, history: Sequence[Mapping[str, Any]], starts: Sequence[int]) -> None:
     """Part stages and attempts by lines, and write their names above the axes."""
-    keys = [(row.get("attempt", 0), str(row.get("stage", ""))) for row in history]
-    starts = [0, *(i for i, (before, after) in enumerate(pairwise(keys), start=1) if before != after)]
+    keys = _keys(history)
     shortest = min(after - before for before, after in pairwise([*starts, len(history)]))
     rotation = 0 if shortest > _NARROW * len(history) else 30
     for start in starts:

@@ -1,5 +1,7 @@
 // Ticks and names along the edges of a panel; the three axes of a space that can be turned; the line of a selection.
 
+const LONGEST_TICK = 14;
+
 function drawAxes(panel, view) {
   const { context } = panel;
   const style = getComputedStyle(panel.canvas);
@@ -12,6 +14,15 @@ function drawAxes(panel, view) {
   else drawTicks(panel, view);
   if (panel.lasso) drawLasso(context, panel.lasso, style);
   context.restore();
+}
+
+// CSS pixels along the edges that belong to names and numbers: no point is fitted below them.
+function edges(panel) {
+  if (panel.isDeep) return { left: 0, right: 0, top: 0, bottom: 0 };
+  const { kind, labels } = panel.app.shown;
+  const longest = panel.isLine && kind === "categorical" ? Math.max(...labels.map((text) => text.length)) : 4;
+  const left = Math.min(14 + 6.5 * Math.min(longest, LONGEST_TICK), 0.3 * panel.canvas.clientWidth);
+  return { left, right: 12, top: 26, bottom: 42 };
 }
 
 function niceStep(span, most) {
@@ -54,22 +65,25 @@ function drawTicks(panel, view) {
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   const [sx, sy] = view.scale.map((scale) => scale / panel.ratio());
   const [cx, cy] = view.center;
+  const middle = panel.base + cy;
   const variable = panel.app.shown;
   const labels = panel.isLine && variable.kind === "categorical" ? variable.labels : null;
   context.textAlign = "center";
   context.textBaseline = "bottom";
-  for (const [value, text] of ticksOf(cx - width / 2 / sx, cx + width / 2 / sx, width / 80, null)) {
+  for (const [value, text] of ticksOf(cx - width / 2 / sx, cx + width / 2 / sx, width / 64, null)) {
     const x = width / 2 + (value - cx) * sx;
+    if (x < 40 || x > width - 20) continue;
     context.fillRect(x, height - 5, 1, 5);
-    if (x > 40 && x < width - 20) write(panel, text, x, height - 6);
+    write(panel, text, x, height - 6);
   }
   context.textAlign = "left";
   context.textBaseline = "middle";
   const isStrip = panel.isLine && variable.kind === "none";
-  for (const [value, text] of isStrip ? [] : ticksOf(cy - height / 2 / sy, cy + height / 2 / sy, height / 50, labels)) {
-    const y = height / 2 - (value - cy) * sy;
+  for (const [value, text] of isStrip ? [] : ticksOf(middle - height / 2 / sy, middle + height / 2 / sy, height / 50, labels)) {
+    const y = height / 2 - (value - middle) * sy;
+    if (y < 24 || y > height - 24) continue;
     context.fillRect(0, y, 5, 1);
-    if (y > 24 && y < height - 24) write(panel, shortened(text, 14), 8, y);
+    write(panel, shortened(text, LONGEST_TICK), 8, y);
   }
   context.textBaseline = "top";
   const up = panel.isLine ? variable.label : panel.space.axes[panel.axes[1]].name;

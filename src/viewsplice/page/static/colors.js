@@ -24,11 +24,12 @@ function readAs(variable, wanted) {
 
 function labelNumbers(variable) {
   const found = variable.labels.map(Number);
-  return found.every(Number.isFinite) ? Float32Array.from(variable.values, (place) => found[place]) : null;
+  return found.every(Number.isFinite) ? Float64Array.from(variable.values, (place) => found[place]) : null;
 }
 
 function asCategories(variable) {
-  const distinct = [...new Set(variable.values)].sort((a, b) => a - b);
+  // Rows without a value come last; a difference to NaN would leave the others out of order.
+  const distinct = [...new Set(variable.values)].sort((a, b) => Number.isNaN(a) - Number.isNaN(b) || a - b);
   const places = new Map(distinct.map((value, place) => [value, place]));
   const values = Uint32Array.from(variable.values, (value) => places.get(value));
   return { ...variable, kind: "categorical", labels: distinct.map(shortNumber), values, cut: "" };

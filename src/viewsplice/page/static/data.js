@@ -2,7 +2,7 @@
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
 const N_ROWS = page.n_rows;
-const TYPES = { f4: Float32Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
+const TYPES = { f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
 const decoded = new Map();
 
 function numbers(block) {
@@ -131,10 +131,20 @@ function featureVariable(view, feature) {
   };
 }
 
-// Shares of a feature's variance by what accounts for it; NaN for a feature that does not vary.
+// Shares of a feature's variance by what accounts for it, of spaces that have dimensions; NaN for a feature that does not vary.
 function featureShares(view, feature) {
-  const [shared, own, neither] = ["shared", "private", "neither"].map((part) => numbers(view[part])[feature]);
-  return { shared, private: own, "only together": 1 - shared - own - neither, neither };
+  const shares = Object.fromEntries(view.parts.map((part) => [part, numbers(view[part])[feature]]));
+  const neither = numbers(view.neither)[feature];
+  if (view.parts.length > 1) shares["only together"] = 1 - shares.shared - shares.private - neither;
+  return { ...shares, neither };
+}
+
+// The same as pairs of a name and whole percents; where two spaces explain the same part, it counts in both.
+function toldShares(shares) {
+  return Object.entries(shares).map(([part, share]) => {
+    const isTwice = part === "only together" && share < -0.005;
+    return isTwice ? ["in both of these", percent(-share)] : [part, percent(share)];
+  });
 }
 
 // Rows that the fit has not seen may give less than nothing: that is nothing.
@@ -144,7 +154,7 @@ function percent(share) {
 
 // How well the model explains a feature, and how well the page has kept it: two numbers that are easily confused.
 function featureNote(view, feature) {
-  const shares = Object.entries(featureShares(view, feature)).map(([part, share]) => `${percent(share)} ${part}`);
+  const shares = toldShares(featureShares(view, feature)).map(([part, share]) => `${share} ${part}`);
   const said = shares[0].startsWith("?") ? "This feature does not vary in the rows that judge the fit." : `Variance of this feature: ${shares.join(", ")}.`;
   return `${said} ${view.note} Of this one the page keeps R² ${numbers(view.r2)[feature].toFixed(3)}.`;
 }

@@ -52,8 +52,8 @@ class Maps {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [TILE, TILE];
     const name = featureName(this.view, feature);
-    const shares = Object.entries(featureShares(this.view, feature));
-    const said = shares.map(([part, share]) => `${part} ${percent(share)}`);
+    const shares = featureShares(this.view, feature);
+    const said = toldShares(shares).map(([part, share]) => `${part} ${share}`);
     button.setAttribute("aria-label", `Feature ${name} of ${this.view.view}: variance ${said.join(", ")}. Color all spaces by it.`);
     drawMap(canvas, this.places, featureValues(this.view, feature));
     button.append(canvas, textElement("span", name, "name"), shareBar(shares));
@@ -65,7 +65,7 @@ class Maps {
 
 function shareBar(shares) {
   const box = textElement("span", "", "sharebar");
-  for (const [part, share] of shares) {
+  for (const [part, share] of Object.entries(shares)) {
     if (part === "neither") continue;
     const piece = textElement("span", "", part.split(" ").pop());
     piece.style.width = `${Math.min(100, Math.max(0, 100 * share || 0))}%`;

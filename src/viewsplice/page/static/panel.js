@@ -41,12 +41,18 @@ class Panel {
     this.fit();
   }
 
+  get base() {
+    return this.isLine && this.app.shown.kind === "continuous" ? this.app.shown.range[0] : 0;
+  }
+
   heights() {
     const variable = this.app.shown;
     const spread = (i) => ((i * 0.618034) % 1) - 0.5;
     if (variable.kind === "none") return Float32Array.from({ length: N_ROWS }, (_, i) => spread(i));
     if (variable.kind === "categorical") return Float32Array.from(variable.values, (place, i) => place + 0.7 * spread(i));
-    return variable.kind === "circular" ? variable.values.map((v) => position(variable, v) * variable.turn) : variable.values;
+    if (variable.kind === "circular") return variable.values.map((v) => position(variable, v) * variable.turn);
+    // Points have 32 bits, too few for a time in seconds since 1970: heights start at the lowest value.
+    return Float32Array.from(variable.values, (v) => v - this.base);
   }
 
   // Brings all rows, but for a few far out, into view.
@@ -59,14 +65,22 @@ class Panel {
 
   // Device pixels per unit along x and y: equal unless the height is another variable.
   scale() {
-    const { width, height } = this.canvas;
+    const { left, right, top, bottom } = edges(this);
+    const width = Math.max(1, this.canvas.width - (left + right) * this.ratio());
+    const height = Math.max(1, this.canvas.height - (top + bottom) * this.ratio());
     const spans = this.limits.map(([low, high]) => Math.max(high - low, 1e-9));
-    if (this.isLine) return [(0.86 * this.zoom * width) / spans[0], (0.78 * this.zoom * height) / spans[1]];
+    if (this.isLine) return [(this.zoom * width) / spans[0], (this.zoom * height) / spans[1]];
     const span = this.isDeep ? Math.hypot(...spans) * 0.8 : 0;
     const both = this.isDeep
       ? (0.9 * Math.min(width, height)) / span
-      : Math.min((0.86 * width) / spans[0], (0.84 * height) / spans[1]);
+      : Math.min(width / spans[0], height / spans[1]);
     return [both * this.zoom, both * this.zoom];
+  }
+
+  // How far the middle of the room for points lies from the middle of the canvas, in CSS pixels to the right and up.
+  shift() {
+    const { left, right, top, bottom } = edges(this);
+    return [(left - right) / 2, (bottom - top) / 2];
   }
 
   matrix() {
@@ -81,7 +95,9 @@ class Panel {
     const [sx, sy] = this.scale();
     const turn = this.matrix();
     const { width, height } = this.canvas;
-    const [cx, cy, cz] = this.center;
+    const [right, up] = this.shift().map((pixels) => pixels * this.ratio());
+    const center = [this.center[0] - right / sx, this.center[1] - up / sy, this.center[2]];
+    const [cx, cy, cz] = center;
     // One array for all rows: fifty thousand new ones at every move of the pointer would make it stutter.
     const at = [0, 0];
     const project = (places, i) => {
@@ -94,7 +110,7 @@ class Panel {
     };
     const reach = Math.hypot(...this.limits.map(([low, high]) => high - low)) / 2;
     return {
-      center: this.center,
+      center,
       turn,
       scale: [sx, sy],
       depth: this.isDeep && reach > 0 ? 1 / reach : 0,
@@ -141,8 +157,9 @@ class Panel {
     if (!this.isDeep) {
       const [sx, sy] = this.scale().map((scale) => scale / this.ratio());
       const kept = 1 - this.zoom / zoom;
-      this.center[0] += ((x - this.canvas.clientWidth / 2) / sx) * kept;
-      this.center[1] -= ((y - this.canvas.clientHeight / 2) / sy) * kept;
+      const [right, up] = this.shift();
+      this.center[0] += ((x - this.canvas.clientWidth / 2 - right) / sx) * kept;
+      this.center[1] -= ((y - this.canvas.clientHeight / 2 + up) / sy) * kept;
     }
     this.zoom = zoom;
     this.app.request(this);
