@@ -70,7 +70,7 @@ class FittedAttributes:
 
     @property
     def notes_(self) -> list[str]:
-        """What to be careful about, in plain words: absent spaces, weak evidence, bridged distances, torn spaces."""
+        """What to be careful about, in plain words: weak evidence, and absent, bridged, narrow or torn spaces."""
         return list(doubts(self.choices_).values())
 
     @property

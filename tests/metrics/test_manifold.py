@@ -85,5 +85,17 @@ def test_lines_sheets_and_an_open_ring_are_whole() -> None:
     angle = rng.uniform(0.4, 2 * np.pi - 0.4, size=400)
     assert not torn_rows(np.column_stack([np.cos(angle), np.sin(angle)]), angle[:, None]).any()
     assert not torn_rows(np.zeros((10, 2)), np.zeros((10, 1))).any()
+
+
+def test_an_outlier_that_strays_back_tears_no_line() -> None:
+    line = np.sort(np.random.default_rng(0).normal(size=300))
+    line[-1] = 4.0
+    points = np.column_stack([line, np.zeros(300)])
+    points[-1] = points[200]
+    assert torn_rows(points, line[:, None]).sum() > 3
+    assert torn_rows(points, line[:, None], least=3).sum() == 1, "the outlier itself"
+
+
+def test_tears_need_as_many_latents_as_points() -> None:
     with pytest.raises(ValueError, match="got 6 points and 5 latents; expected equally many"):
         torn_rows(np.zeros((6, 2)), np.zeros((5, 1)))

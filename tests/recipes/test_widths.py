@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from viewsplice.geometry.landmark_mds import landmark_mds
 from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.recipes.relevance import Relevance
-from viewsplice.recipes.widths import choose_widths, spectral_dimension
+from viewsplice.recipes.widths import check_given, choose_widths, spectral_dimension
 
 RNG = np.random.default_rng(0)
 SPACES = ("A", "B", "A->B", "B->A")
@@ -177,3 +177,15 @@ def test_three_views_pair_by_pair():
     geometry = {space: evidence(1) for space in spaces} | {"C->A": evidence(3)}
     found = choose_widths(dict.fromkeys(spaces), geometry, dict.fromkeys(spaces, THERE))
     assert {name: found[name].value for name in arrows} == {**dict.fromkeys(arrows, 1), "A->C": 3, "C->A": 3}
+
+
+def test_a_width_given_by_hand_that_is_less_than_the_evidence_is_told():
+    geometry = {space: evidence(width) for space, width in zip(OPEN, (2, 1, 2, 2), strict=True)}
+    seen = {space: Relevance(0.3, 0.005) for space in OPEN}
+    found = check_given({"A": 1, "B": 1, "A->B": 2, "B->A": 3}, geometry, seen)
+    assert list(found) == ["narrow/A"]
+    assert found["narrow/A"].reason.startswith("1 dimension given, and the geometry shows 2 (held-out R² by width 1:")
+    assert not check_given(OPEN, geometry, seen), "what was asked to be found is never too narrow"
+    assert not check_given({"A": 0}, geometry, seen), "nothing is what was asked for"
+    weak = {space: Relevance(0.3, 0.005, is_held_out=False) for space in OPEN}
+    assert not check_given({"A": 1}, geometry, weak), "weak evidence does not speak against a user"

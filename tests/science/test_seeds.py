@@ -44,8 +44,8 @@ def test_every_seed_succeeds(toy, seed):
 def test_a_ring_taken_for_a_line_is_told():
     data = two_rings(n_samples=N_ROWS, random_state=0)
     model = SPLICE(2, (1, 2), random_state=0).fit(data.rows("train").views, validation=data.rows("validation").views)
-    [note] = [note for note in model.notes_ if "may be torn" in note]
-    assert note.startswith("Private space A")
+    [note] = [note for note in model.notes_ if "may be too narrow" in note]
+    assert note.startswith("Private space A may be too narrow: 1 dimension given, and the geometry shows 2")
 
 
 def turned(views):

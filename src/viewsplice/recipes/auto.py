@@ -30,13 +30,13 @@ from viewsplice.recipes.problem import Choice, Problem, Solution
 from viewsplice.recipes.relevance import Relevance, relevances
 from viewsplice.recipes.settings import explain_settings
 from viewsplice.recipes.stages import measure_geometry, new_model, train_regression, train_stage
-from viewsplice.recipes.widths import choose_widths
+from viewsplice.recipes.widths import check_given, choose_widths
 from viewsplice.training.loop import History, snapshot
 from viewsplice.views import is_arrow
 
 _MOST_ROWS = 2000
-# Rows among which tears are looked for, and torn ones, on both sides of a tear, that are no accident: the ends of a line
-# through a ring are few rows, however many there are, but one outlier that strays back makes no tear.
+# Rows among which tears are looked for, and torn ones, on both sides, that are no accident: the ends of a line through
+# a ring are few rows, however many there are, but one outlier that strays back makes no tear.
 _TEAR_ROWS, _TEAR_LEAST_ROWS, _TEAR_LEAST = 500, 50, 3
 
 
@@ -54,6 +54,7 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     relevance = relevances(scout, problem.data, problem.seed)
     geometry = measure_geometry(scout, problem, settings.geometry)
     found = choose_widths(problem.widths, geometry, relevance)
+    choices |= check_given(problem.widths, geometry, relevance)
     widths = {space: width if width is not None else int(found[space].value) for space, width in problem.widths.items()}
     geometry = {space: geometry[space] for space, width in widths.items() if width and space in geometry}
     model = new_model(problem, widths, settings.networks, name="compact")

@@ -40,8 +40,8 @@ def doubts(choices: Mapping[str, Choice]) -> dict[str, str]:
         if space and (choice.is_weak or not choice.value):
             kind = "Shared" if is_arrow(space) else "Private"
             dimensions = f", {choice.value} dimension{'s' * (choice.value != 1)}"
-            said = {"torn": " may be torn", "n_neighbors": ", distances"}.get(what, dimensions)
-            found[name] = f"{kind} space {space}{said}: {choice.reason}."
+            said = {"torn": " may be torn", "narrow": " may be too narrow", "n_neighbors": ", distances"}
+            found[name] = f"{kind} space {space}{said.get(what, dimensions)}: {choice.reason}."
     return found
 
 

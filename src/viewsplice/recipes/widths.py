@@ -45,6 +45,25 @@ def choose_widths(
     return _decodable(found, asked)
 
 
+def check_given(
+    asked: Mapping[str, int | None], geometry: Mapping[str, SpaceGeometry], relevance: Mapping[str, Relevance]
+) -> dict[str, Choice]:
+    """Return a choice that is weak for every width given by hand that is less than all evidence shows.
+
+    A ring must break to lie on a line, and breaks wherever training began to: what is shown then is not its shape.
+    """
+    found = {}
+    for space, given in asked.items():
+        if not given or space not in geometry:
+            continue
+        shown = _width(space, geometry[space], relevance[space])
+        if int(shown.value) > given and not shown.is_weak:
+            dimensions = f"{given} dimension{'s' * (given != 1)}"
+            reason = f"{dimensions} given, and the geometry shows {shown.value} ({shown.reason})"
+            found[f"narrow/{space}"] = Choice(given, reason, is_weak=True)
+    return found
+
+
 def spectral_dimension(spectrum: Array) -> int:
     """Return how many eigenvalues stand out: above 5 % of the first, and above the size of the most negative one.
 
