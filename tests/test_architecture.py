@@ -31,6 +31,7 @@ LAYERS: dict[str, int] = {
     **dict.fromkeys(
         ("arguments", "cli", "demo", "experiments", "inputs", "page", "reporting", "resuming", "runs", "studies"), 6
     ),
+    "__main__": 7,
 }
 
 # What a module or package may not import although its layer would allow it.

@@ -472,6 +472,13 @@ def test_the_installed_program_reports_to_a_pipe() -> None:
     assert {path.name for path in Path("run").iterdir()} >= RUN_FILES
 
 
+def test_the_module_runs_as_the_program_does() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "viewsplice", "--version"], capture_output=True, text=True, timeout=120
+    )
+    assert (found.returncode, found.stdout) == (0, f"viewsplice {viewsplice.__version__}\n"), found.stderr
+
+
 def test_counts_are_changed_when_asked_and_never_silently(capsys: pytest.CaptureFixture[str]) -> None:
     counts = np.random.default_rng(0).poisson(4, size=(120, 6))
     np.save("c.npy", counts)

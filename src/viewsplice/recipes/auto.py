@@ -26,6 +26,7 @@ from viewsplice.geometry.targets import SpaceGeometry, as_coordinates, as_target
 from viewsplice.metrics import is_collapsed, torn_rows
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ResidualNetworks
+from viewsplice.recipes.prediction import check_prediction
 from viewsplice.recipes.problem import Choice, Problem, Solution
 from viewsplice.recipes.relevance import Relevance, relevances
 from viewsplice.recipes.settings import explain_settings
@@ -48,6 +49,7 @@ def solve_auto(problem: Problem, history: History) -> Solution:
         widths = {space: width for space, width in problem.widths.items() if width is not None}
         model = new_model(problem, widths, settings.networks, name="compact")
         train_stage("compact", model, problem, history)
+        choices |= check_prediction(model, problem.data, problem.widths, problem.seed)
         return Solution(model, {}, history, choices)
     scout = new_model(problem, scout_widths(problem), _scout_networks(settings.networks), name="scout")
     train_stage("scout", scout, problem, history, config=replace(training, epochs=training.scout_epochs))
@@ -66,6 +68,7 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     _check_spread(model, problem, history, relevance)
     choices |= {f"n_{'shared' if is_arrow(space) else 'private'}/{space}": choice for space, choice in found.items()}
     choices |= _explain_geometry(geometry) | _find_tears(model, problem, geometry)
+    choices |= check_prediction(model, problem.data, problem.widths, problem.seed)
     return Solution(model, geometry, history, choices)
 
 

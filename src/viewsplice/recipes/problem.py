@@ -37,7 +37,9 @@ def doubts(choices: Mapping[str, Choice]) -> dict[str, str]:
     found = {}
     for name, choice in choices.items():
         what, _, space = name.partition("/")
-        if space and (choice.is_weak or not choice.value):
+        if what == "linear":
+            found[name] = f"View {space}: {choice.reason}."
+        elif space and (choice.is_weak or not choice.value):
             kind = "Shared" if is_arrow(space) else "Private"
             dimensions = f", {choice.value} dimension{'s' * (choice.value != 1)}"
             said = {"torn": " may be torn", "narrow": " may be too narrow", "n_neighbors": ", distances"}
