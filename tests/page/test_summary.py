@@ -18,7 +18,7 @@ from viewsplice.page.audit import told_table
 from viewsplice.page.content import Content, Run, make_content
 from viewsplice.page.leaks import leaks_html
 from viewsplice.page.look import look_section
-from viewsplice.page.markup import count_doubts, listing, note, panels, percent, symbol
+from viewsplice.page.markup import count_doubts, joined, listing, note, panels, percent, symbol
 from viewsplice.page.provenance import provenance_section
 from viewsplice.page.summary import summary_section
 from viewsplice.recipes import Choice
@@ -73,10 +73,32 @@ def test_dimensions_that_are_not_used_are_told(content: Content) -> None:
 def test_what_explains_nothing_is_no_finding(content: Content) -> None:
     features = content.shares[FIRST].features
     html = summary_section(with_shares(content, features, Estimate(-0.001, -0.04, 0.03)), 0)
-    told = "what &lt;b&gt;lgn shares explains nothing that can be told from zero (0 % (-4 to 3))"
+    told = "what &lt;b&gt;lgn shares (0 %, from -4 to 3)"
     assert f"In 60 held-out rows, {told}" in html
+    assert html.count("nothing that can be told from zero") == 1, "one sentence for all spaces"
     html = summary_section(with_shares(content, features, Estimate(0.2, 0.1, 0.3)), 0)
-    assert "what &lt;b&gt;lgn shares explains nothing" not in html
+    assert "what &lt;b&gt;lgn shares (" not in html
+
+
+def test_shares_of_rows_that_the_fit_has_seen_are_told_as_such(content: Content) -> None:
+    assert "Of its variance, what it shares" in summary_section(content, 0)
+    few = replace(content, parts={"training": content.parts["training"], "validation": np.arange(3)})
+    assert "Of its variance in rows that the fit has seen, what it shares" in summary_section(few, 0)
+
+
+def test_what_two_spaces_explain_alike_is_explained_below_the_bars(content: Content) -> None:
+    features = content.shares[FIRST].features
+    for shared, is_twice in ((0.9, True), (-0.2, False)):
+        changed = with_shares(content, features, Estimate(shared, shared - 0.1, shared + 0.1))
+        total = changed.shares[FIRST].total
+        total["private"], total["neither"] = Estimate(0.5, 0.4, 0.6), Estimate(0.1, 0.0, 0.2)
+        others = {SECOND: replace(changed.shares[SECOND], total=total)}
+        vars(changed)["shares"] = {**changed.shares, **others}
+        assert ("<b>In both</b>: what shared and private" in summary_section(changed, 0)) == is_twice
+
+
+def test_views_are_enumerated() -> None:
+    assert [joined(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
 
 
 def test_an_audit_without_shared_information_is_told_first(content: Content) -> None:

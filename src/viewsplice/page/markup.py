@@ -116,6 +116,12 @@ def percent(value: float) -> str:
     return f"{round(100 * value)} %"
 
 
+def joined(parts: Sequence[str]) -> str:
+    """Return parts as one enumeration: commas, and "and" before the last."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def panels(figures: Iterable[str], *, is_paired: bool = False) -> str:
     """Return figures side by side, as many as the window has room for; those of pairs two by two."""
     shown = list(figures)
