@@ -97,8 +97,8 @@ def _unconfirmed(content: Content) -> str:
     if nothing:
         verb = "explains" if len(nothing) == 1 else "explain"
         said.append(
-            f"In {content.judged_words}, {joined(nothing)} {verb} nothing that can be told from zero: that the model has "
-            "dimensions for it is no evidence."
+            f"In {content.judged_words}, {joined(nothing)} {verb} nothing that can be told from zero: that the model "
+            "has dimensions for it is no evidence."
         )
     p = (content.run.audit or {}).get("p_shared")
     if isinstance(p, int | float) and p > _ALPHA and any(is_arrow(name) for name in content.spaces):
@@ -144,7 +144,7 @@ def _shares(content: Content) -> str:
     ax = share_bars(drawn)
     twice = (
         " <b>In both</b>: what shared and private variables explain alike, because they depend on each other or rows "
-        "are too few to tell; the table counts it as shared and as private, and <i>only together</i> is below zero by it."
+        "are too few to tell; the table counts it as shared and as private, and <i>only together</i> is below zero."
         if "in both" in ax.get_legend_handles_labels()[1]
         else ""
     )

@@ -37,6 +37,8 @@ class Panel {
       this.places[3 * i + 2] = z ? z[i] : 0;
     }
     this.limits = [x, y, z].map((values) => (values ? shownEnds(values) : [0, 0]));
+    // Where the height is the color variable, it ends where the colors do.
+    if (this.isLine) this.limits[1] = shownEnds(y, 0.01);
     this.app.painter.setPlaces(this.space.name, this.places);
     this.fit();
   }
