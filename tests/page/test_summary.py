@@ -18,7 +18,7 @@ from viewsplice.page.audit import told_table
 from viewsplice.page.content import Content, Run, make_content
 from viewsplice.page.leaks import leaks_html
 from viewsplice.page.look import look_section
-from viewsplice.page.markup import count_doubts, joined, listing, note, panels, percent, symbol
+from viewsplice.page.markup import count_doubts, joined, listing, note, panels, percent, symbol, typeset
 from viewsplice.page.provenance import provenance_section
 from viewsplice.page.summary import summary_section
 from viewsplice.recipes import Choice
@@ -95,6 +95,56 @@ def test_what_two_spaces_explain_alike_is_explained_below_the_bars(content: Cont
         others = {SECOND: replace(changed.shares[SECOND], total=total)}
         vars(changed)["shares"] = {**changed.shares, **others}
         assert ("<b>In both</b>: what shared and private" in summary_section(changed, 0)) == is_twice
+
+
+def test_sentences_speak_of_spaces_in_the_symbols_of_the_page() -> None:
+    spaces = ["lgn", "v1", "v10", "v1->lgn", "v1->v10", "a<b"]
+    text = "z v10 tells 5% of s v1→lgn & v1->v10; z v1, z a<b, quiz v1, but v1 is a view."
+    shared = ["<i>s</i><sub>v1→lgn</sub>", "<i>s</i><sub>v1→v10</sub>"]
+    expected = (
+        f"<i>z</i><sub>v10</sub> tells 5% of {shared[0]} &amp; {shared[1]}; <i>z</i><sub>v1</sub>, "
+        "<i>z</i><sub>a&lt;b</sub>, quiz v1, but v1 is a view."
+    )
+    assert typeset(text, spaces) == expected
+    assert typeset("<b> v1->lgn", []) == "&lt;b&gt; v1-&gt;lgn"
+
+
+def test_notes_of_the_model_and_warnings_have_no_arrow_of_two_signs(content: Content, model: SPLICE) -> None:
+    choices = {
+        f"n_shared/{ARROWS[0]}": Choice(2, "3 suit as well", is_weak=True),
+        f"torn/{FIRST}": Choice(0.1, "parts lie apart", is_weak=True),
+    }
+    html = summary_section(with_choices(content, model, choices), 0)
+    assert "Shared space <i>s</i><sub>&lt;b&gt;lgn→v1&quot;&amp;</sub>, 2 dimensions" in html
+    assert "Private space <i>z</i><sub>&lt;b&gt;lgn</sub> may be torn" in html
+    run = replace(content.run, warnings=[f"{ARROWS[1]}: distances lead across sparse points"])
+    html = belief._warnings(replace(content, run=run))
+    assert "<i>s</i><sub>v1&quot;&amp;→&lt;b&gt;lgn</sub>: distances lead" in html
+
+
+def test_an_audit_speaks_of_spaces_in_symbols() -> None:
+    row = {**LEAKS[0], "source": "v1->lgn", "target": "v1", "kind": "own private into shared"}
+    found = {
+        "leaks": [row, {**row, "source": "v1", "target": "view lgn", "kind": "view"}],
+        "findings": [{"sentence": "s v1→lgn tells 5% of z v1.", "is_fine": False}, {"sentence": "An old v1->lgn."}],
+        "dependence": [{"first": "v1->lgn", "second": "v1", "distance_correlation": 0.1}],
+        "assumptions": [{"name": "independence", "numbers": {"v1->lgn, v1": 0.1, "v2": 0.2}}],
+    }
+    html = leaks_html([row], found)
+    shared, private = "<i>s</i><sub>v1→lgn</sub>", "<i>z</i><sub>v1</sub>"
+    assert f"{shared} tells 5% of {private}." in html
+    assert f"An old {shared}." in html
+    assert '<th scope="row">s v1→lgn</th><td>z v1</td>' in html
+    assert "s v1→lgn, z v1: 0.1; v2: 0.2" in html, "what is no space keeps its name"
+    assert "-&gt;" not in html
+
+
+def test_the_leak_that_is_told_is_farthest_above_its_nulls() -> None:
+    larger = {**LEAKS[0], "source": "b", "target": "c", "r2": 0.8, "null_q95": 0.5}
+    nearer = {**LEAKS[0], "source": "c", "target": "b", "r2": 0.7, "null_q95": 0.1}
+    html = belief._independence([larger, nearer])
+    assert "R² = 0.70 (from <i>z</i><sub>c</sub> about <i>z</i><sub>b</sub>) is farthest above shuffled rows" in html
+    assert "the most that can be read" not in html, "the other is larger"
 
 
 def test_views_are_enumerated() -> None:

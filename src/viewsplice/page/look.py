@@ -11,9 +11,10 @@ import numpy as np
 from viewsplice._types import Array
 from viewsplice.metrics import Shape, reconstruction_r2, shape_of
 from viewsplice.page.content import Content, count_of, thinned
-from viewsplice.page.markup import figure, panels, percent, plain_symbol, symbol, table, words
+from viewsplice.page.markup import figure, panels, percent, symbol, table, words
 from viewsplice.page.scatter import scatter_html
 from viewsplice.plotting import barcode_plot, feature_r2, feature_shares, reconstruction_plot, spectrum_plot, to_svg
+from viewsplice.trust.symbols import plain_symbol
 
 _MOST_VALUES = 2**24
 _NAMES = {"ring": "a ring", "line": "a line", "sheet": "a sheet"}

@@ -11,11 +11,12 @@ from viewsplice._random import numpy_generator
 from viewsplice._types import Array
 from viewsplice.metrics import covariance_spectrum, effective_dimension_of, latent_spread
 from viewsplice.page.content import Content
-from viewsplice.page.markup import figure, joined, note, percent, symbol, table, words
+from viewsplice.page.markup import figure, joined, note, percent, symbol, table, typeset, words
 from viewsplice.plotting import share_bars, to_svg
 from viewsplice.plotting.shares import PARTS
 from viewsplice.recipes import doubts
 from viewsplice.trust import Estimate
+from viewsplice.trust.symbols import plain_symbol
 from viewsplice.views import endpoints, is_arrow
 
 # Resamples of a space; fewer of a wide one, whose spectrum takes longer.
@@ -118,17 +119,23 @@ def _doubts(n_doubts: int) -> str:
 def _noted(content: Content) -> str:
     """Return what the model notes: absent, torn and bridged spaces one by one, weak evidence of widths folded."""
     choices = content.model.choices_
-    told = doubts(choices)
+    told = {name: _in_symbols(content, name, sentence) for name, sentence in doubts(choices).items()}
     weak = [name for name in told if name.startswith(("n_shared/", "n_private/")) and choices[name].is_weak]
-    html = "".join(note("warn", escape(told[name])) for name in told if name not in weak)
+    html = "".join(note("warn", told[name]) for name in told if name not in weak)
     if not weak:
         return html
     names = ", ".join(symbol(name.split("/", 1)[1]) for name in weak)
-    evidence = "".join(f"<li>{escape(told[name])}</li>" for name in weak)
+    evidence = "".join(f"<li>{told[name]}</li>" for name in weak)
     return (
         f"{html}{note('warn', f'Another number of dimensions would suit the data as well in {names}.')}"
         f"<details><summary>Evidence for the numbers of dimensions</summary><ul>{evidence}</ul></details>"
     )
+
+
+def _in_symbols(content: Content, name: str, sentence: str) -> str:
+    """Return what the model notes about one space as HTML, which speaks of spaces as the rest of the page does."""
+    space = name.partition("/")[2]
+    return typeset(sentence.replace(f"space {space}", f"space {plain_symbol(space)}", 1), content.latents.spaces())
 
 
 def _shares(content: Content) -> str:
