@@ -38,6 +38,7 @@ def page(browser: Any, model: SPLICE, views: Views, tmp_path_factory: pytest.Tem
         "blank": np.array(["" if row % 2 else "4" for row in ROWS]),
         "heading": ROWS * 1.2,
         "nothing known": np.full(N_ROWS, np.nan),
+        "constant": np.full(N_ROWS, 7.0),
     }
     content = make_content(model, views, colors=colors, kinds={"codes": "categorical"}, run=Run(audit={"leaks": LEAKS}))
     path: Path = write_page(content, tmp_path_factory.mktemp("readings") / "page.html")
@@ -102,3 +103,37 @@ def test_a_scale_of_angles_has_no_ends(page: Any) -> None:
     page.select_option("#color-by", label="heading")
     page.select_option("#read-as", "continuous")
     assert page.locator("#legend .bar span").all_inner_texts() == ["0", "358.8"]
+
+
+def test_a_covariate_without_values_is_told(page: Any) -> None:
+    page.select_option("#color-by", label="nothing known")
+    assert page.locator("#legend").inner_text() == "All rows in one color: none has a value of nothing known."
+
+
+def test_one_value_has_one_tick(page: Any) -> None:
+    written = """() => { window.written = []; const write = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+        window.written.push(text); return write.call(this, text, ...rest); }; }"""
+    page.select_option("#color-by", label="even")
+    page.evaluate(written)
+    page.select_option("#color-by", label="constant")
+    page.evaluate(FRAMES)
+    told = page.evaluate("() => window.written")
+    assert "\u2191 constant" in told
+    assert told.count("7") == 1, told
+
+
+def test_nothing_is_cut_off_on_paper_and_sentences_fit_narrow_screens(page: Any) -> None:
+    wide = """() => [...document.querySelectorAll(".table, figure.wide, pre")].filter((box) =>
+      box.getBoundingClientRect().width && box.scrollWidth > box.clientWidth + 1).map((box) => box.textContent)"""
+    # A4 without its margins.
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.evaluate(wide) == []
+    page.emulate_media(media="screen")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    page.set_viewport_size({"width": 400, "height": 860})
+    hidden = page.locator(".table.text").first.evaluate("(box) => box.scrollWidth - box.clientWidth")
+    assert hidden <= 0
+    page.set_viewport_size({"width": 1300, "height": 900})

@@ -123,12 +123,13 @@ def test_loops_are_bars_and_a_ring_stands_out() -> None:
 
 
 def test_leaks_stand_beside_their_nulls() -> None:
-    ax = leak_plot([LEAK, {**LEAK, "source": "B", "r2": 0.0}])
+    # What is below its nulls is not within them.
+    ax = leak_plot([LEAK, {**LEAK, "source": "B", "r2": -0.2}])
     assert [bar.get_x() for bar in ax.patches] == [-0.1, -0.1]
     np.testing.assert_allclose([bar.get_width() for bar in ax.patches], 0.15)
     dots = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines}
-    assert dots["above"] == ([0.3], [0])
-    assert dots["within the nulls"] == ([0.0], [1])
+    assert dots["above 95 %"] == ([0.3], [0])
+    assert dots["not above them"] == ([-0.2], [1])
     assert [label.get_text() for label in ax.get_yticklabels()] == ["A about B->A", "B about B->A"]
     with pytest.raises(ValueError, match="leaks is empty"):
         leak_plot([])

@@ -98,6 +98,11 @@ function shownEnds(values, share = 0.002) {
   return all[1] - all[0] <= LONG_TAILS * (usual[1] - usual[0]) ? all : usual;
 }
 
+// Ends with room between them: ticks around a single value would all have its name.
+function withRoom([low, high]) {
+  return low < high ? [low, high] : [low - 0.5, high + 0.5];
+}
+
 // The ends of a scale of colors, and what to say where values lie beyond them.
 function colorEnds(values) {
   const range = shownEnds(values, 0.01);

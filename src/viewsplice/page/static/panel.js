@@ -38,7 +38,7 @@ class Panel {
     }
     this.limits = [x, y, z].map((values) => (values ? shownEnds(values) : [0, 0]));
     // Where the height is the color variable, it ends where the colors do.
-    if (this.isLine) this.limits[1] = shownEnds(y, 0.01);
+    if (this.isLine) this.limits[1] = withRoom(shownEnds(y, 0.01));
     this.app.painter.setPlaces(this.space.name, this.places);
     this.fit();
   }
