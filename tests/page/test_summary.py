@@ -15,6 +15,7 @@ from viewsplice import SPLICE, Views
 from viewsplice.io import installed_versions
 from viewsplice.page import belief, leaks, look, summary
 from viewsplice.page.audit import told_table
+from viewsplice.page.belief import belief_section
 from viewsplice.page.content import Content, Run, make_content
 from viewsplice.page.leaks import leaks_html
 from viewsplice.page.look import look_section
@@ -145,6 +146,17 @@ def test_the_leak_that_is_told_is_farthest_above_its_nulls() -> None:
     html = belief._independence([larger, nearer])
     assert "R² = 0.70 (from <i>z</i><sub>c</sub> about <i>z</i><sub>b</sub>) is farthest above shuffled rows" in html
     assert "the most that can be read" not in html, "the other is larger"
+
+
+def test_what_cannot_depend_is_no_doubt(content: Content, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(belief, "measured_leaks", lambda content: [])
+    unmeasured = replace(content, run=Run())
+    assert "<b>Independence</b> of the spaces was not measured: there are too few rows." in belief_section(unmeasured)
+    private = {name: z[:, :0] for name, z in content.latents.private.items()}
+    only_shared = replace(unmeasured, latents=replace(content.latents, private=private))
+    html = belief_section(only_shared)
+    assert "The model has no two spaces that should be independent of each other." in html
+    assert "was not measured: there are too few rows" not in html
 
 
 def test_views_are_enumerated() -> None:

@@ -61,6 +61,11 @@ def measured_leaks(content: Content) -> list[LeakRow]:
     return rows
 
 
+def has_pairs(content: Content) -> bool:
+    """Tell whether there are two spaces that should be independent, both with some spread."""
+    return any(_pairs([name for name in content.spaces if name not in content.collapsed]))
+
+
 def _rows(content: Content) -> tuple[Array, Array]:
     """Return rows on which probes are trained and tested: the fit's own parts, or halves of the rows given."""
     if content.judged_part == "validation":
