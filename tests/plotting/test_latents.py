@@ -184,6 +184,7 @@ def test_one_outlier_takes_no_colors_from_the_others() -> None:
     even = coloring(np.linspace(0, 1, 100), None, 100)
     assert even.mappable().get_clim() == (0, 1)
     assert even.beyond() == "neither"
+    assert coloring(np.random.default_rng(0).normal(size=2000), None, 2000).beyond() == "both", "tails"
     assert coloring(values, "circular", 100).beyond() == "neither"
     assert coloring(np.append(np.zeros(50), 1e6), None, 51).mappable().get_clim() == (0, 1e6), "nothing else differs"
     one_sided = coloring(np.append(np.repeat(np.linspace(0, 1, 10), 10), 9.0), None, 101)

@@ -23,8 +23,8 @@ MISSING = "missing"
 _LONGEST_LABEL = 18
 # How objects that stand for no label are written: those of Python, NumPy and pandas.
 _NO_LABEL = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})
-# Numbers beyond 1 % and 99 % have the colors of these where the rest would be less than half of the scale.
-_TAIL, _LONG_TAILS, _LEAST_WITH_TAILS = 0.01, 2, 20
+# Numbers beyond 1 % and 99 % have the colors of these where they would make the scale longer by a quarter.
+_TAIL, _LONG_TAILS, _LEAST_WITH_TAILS = 0.01, 1.25, 20
 _CIRCULAR_NAME = re.compile("angle|direction|orientation|phase|heading|azimuth|hue|theta", re.IGNORECASE)
 # Values that cover less of a turn may as well lie on a line.
 _LEAST_OF_A_TURN = 0.8
@@ -138,7 +138,7 @@ def full_turn(values: Array, name: str = "") -> float:
 
 
 def _usual_ends(values: Array) -> tuple[float, float]:
-    """Return the lowest and highest number, without tails that would leave less than half of the scale to the rest."""
+    """Return the lowest and highest number, without tails that would make the scale longer by a quarter."""
     numbers = np.sort(values[np.isfinite(values)])
     n_left = max(1, int(_TAIL * len(numbers))) if len(numbers) >= _LEAST_WITH_TAILS else 0
     (low, high), (first, last) = numbers[[n_left, -1 - n_left]], numbers[[0, -1]]

@@ -79,8 +79,10 @@ function ends(values) {
 
 // Fewer rows than these have no tails that could be left out.
 const LEAST_WITH_TAILS = 20;
-// Tails are left out where they are longer than the rest.
+// Tails are left out of a picture where it would be twice as large with them, and of a scale of colors sooner: a row beyond
+// its ends is still seen.
 const LONG_TAILS = 2;
+const LONG_TAILS_OF_COLORS = 1.25;
 
 // Ends that a few rows far out do not move: a share of them on either side, one at least.
 function usualEnds(values, share) {
@@ -93,9 +95,9 @@ function usualEnds(values, share) {
 }
 
 // Ends that show every row, unless a few far out would leave the others in a corner.
-function shownEnds(values, share = 0.002) {
+function shownEnds(values, share = 0.002, longest = LONG_TAILS) {
   const [all, usual] = [ends(values), usualEnds(values, share)];
-  return all[1] - all[0] <= LONG_TAILS * (usual[1] - usual[0]) ? all : usual;
+  return all[1] - all[0] <= longest * (usual[1] - usual[0]) ? all : usual;
 }
 
 // Ends with room between them: ticks around a single value would all have its name.
@@ -105,7 +107,7 @@ function withRoom([low, high]) {
 
 // The ends of a scale of colors, and what to say where values lie beyond them.
 function colorEnds(values) {
-  const range = shownEnds(values, 0.01);
+  const range = shownEnds(values, 0.01, LONG_TAILS_OF_COLORS);
   const isBeyond = (value) => value < range[0] || value > range[1];
   const n = values.filter(isBeyond).length;
   const where = values.length < 100 ? "short of the lowest and the highest row" : "at 1 % and 99 % of the rows";
