@@ -39,6 +39,7 @@ COLORS = """(all) => all.map((canvas) => {
   const picture = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
   return new Set(new Uint32Array(picture.data.buffer)).size; })"""
 TICKS = "() => { window.ticks = 0; const tick = () => { window.ticks += 1; requestAnimationFrame(tick); }; tick(); }"
+WIDTHS = "(all) => all.map((one) => [one.className, parseFloat(one.style.width)])"
 PICTURE = "(canvas) => canvas.toDataURL()"
 SHARED, OTHER, LINE, DEEP = range(4)
 
@@ -166,7 +167,9 @@ def test_a_single_feature_colors_the_points(page: Any) -> None:
     # Not to be taken for how well the model explains the feature.
     assert re.search(r"Of this one the page keeps R² 1\.000", legend)
     assert re.search(r"\d+ % shared, \d+ % private, \d+ % (only together|in both of these), \d+ % neither", legend)
-    assert "Colors end at 1 % and 99 %" in legend
+    told = [int(share) for share in re.findall(r"(\d+) % (?:shared|private|only together|neither)", legend)]
+    assert sum(told) == pytest.approx(100, abs=2), "less than nothing is nothing, and no part is told to make up for it"
+    assert "Colors end" not in legend, "no value is far out"
     page.select_option("#read-as", "categorical")
     assert "Colors end at" not in page.locator("#legend").inner_text()
     page.select_option("#read-as", "auto")
@@ -372,14 +375,16 @@ def test_feature_maps_are_ordered_by_what_explains_them(page: Any, model: SPLICE
 def test_bars_below_maps_show_all_parts(page: Any, model: SPLICE, views: Views) -> None:
     found = make_content(model, views).shares[SECOND]
     page.select_option("#maps-order", "number")
-    widths = (
-        page.locator("#maps .tile")
-        .first.locator(".sharebar span")
-        .evaluate_all("(all) => all.map((one) => [one.className, parseFloat(one.style.width)])")
-    )
-    expected = [found.features["shared"][0], found.features["private"][0], found.together[0]]
-    assert [name for name, _ in widths] == ["shared", "private", "together"]
-    np.testing.assert_allclose([width for _, width in widths], 100 * np.clip(expected, 0, 1), atol=0.01)
+    room = np.clip(found.features["rebuilt"], 0, 1)
+    shared, private = (np.clip(found.features[part], 0, room) for part in ("shared", "private"))
+    both = np.maximum(0, shared + private - room)
+    together = np.clip(found.together, 0, room - shared - private + both)
+    expected = np.column_stack([shared - both, both, private - both, together])
+    assert np.count_nonzero(expected.any(axis=0)) > 1, "several parts occur"
+    for tile, shares in zip(page.locator("#maps .sharebar").all(), expected, strict=True):
+        widths = dict(tile.locator("span").evaluate_all(WIDTHS))
+        drawn = [widths.get(name, 0) for name in ("shared", "both", "private", "together")]
+        np.testing.assert_allclose(drawn, 100 * shares, atol=0.01)
 
 
 def test_shares_are_of_spaces_that_exist_and_add_up(browser: Any, model: SPLICE, views: Views, tmp_path: Path) -> None:
@@ -390,6 +395,12 @@ def test_shares_are_of_spaces_that_exist_and_add_up(browser: Any, model: SPLICE,
     with opened(browser, write_page(content, tmp_path / "page.html")) as page:
         told = page.locator("#maps .tile").first.get_attribute("aria-label")
         assert "variance shared 44 %, private 62 %, in both of these 7 %, neither 1 %." in told
+        pieces = page.locator("#maps .tile").first.locator(".sharebar span")
+        drawn = pieces.evaluate_all(WIDTHS)
+        assert dict(drawn) == pytest.approx({"shared": 37, "both": 7, "private": 55}, abs=0.01), "99 % are explained"
+        box, whole = (page.locator("#maps .sharebar").first.bounding_box()["width"], sum(width for _, width in drawn))
+        painted = sum(pieces.evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().width)"))
+        assert painted == pytest.approx(box * whole / 100, abs=1)
     private = {**content.latents.private, SECOND: np.empty((N_ROWS, 0))}
     fewer = replace(content, latents=Latents(private=private, shared=content.latents.shared))
     vars(fewer)["shares"] = content.shares

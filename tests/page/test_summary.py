@@ -15,10 +15,11 @@ from viewsplice import SPLICE, Views
 from viewsplice.io import installed_versions
 from viewsplice.page import belief, leaks, look, summary
 from viewsplice.page.audit import told_table
+from viewsplice.page.belief import belief_section
 from viewsplice.page.content import Content, Run, make_content
 from viewsplice.page.leaks import leaks_html
 from viewsplice.page.look import look_section
-from viewsplice.page.markup import count_doubts, listing, note, panels, percent, symbol
+from viewsplice.page.markup import count_doubts, joined, listing, note, panels, percent, symbol, typeset
 from viewsplice.page.provenance import provenance_section
 from viewsplice.page.summary import summary_section
 from viewsplice.recipes import Choice
@@ -73,10 +74,93 @@ def test_dimensions_that_are_not_used_are_told(content: Content) -> None:
 def test_what_explains_nothing_is_no_finding(content: Content) -> None:
     features = content.shares[FIRST].features
     html = summary_section(with_shares(content, features, Estimate(-0.001, -0.04, 0.03)), 0)
-    told = "what &lt;b&gt;lgn shares explains nothing that can be told from zero (0 % (-4 to 3))"
+    told = "what &lt;b&gt;lgn shares (0 %, from -4 to 3)"
     assert f"In 60 held-out rows, {told}" in html
+    assert html.count("nothing that can be told from zero") == 1, "one sentence for all spaces"
     html = summary_section(with_shares(content, features, Estimate(0.2, 0.1, 0.3)), 0)
-    assert "what &lt;b&gt;lgn shares explains nothing" not in html
+    assert "what &lt;b&gt;lgn shares (" not in html
+
+
+def test_shares_of_rows_that_the_fit_has_seen_are_told_as_such(content: Content) -> None:
+    assert "Of its variance, what it shares" in summary_section(content, 0)
+    few = replace(content, parts={"training": content.parts["training"], "validation": np.arange(3)})
+    assert "Of its variance in rows that the fit has seen, what it shares" in summary_section(few, 0)
+
+
+def test_what_two_spaces_explain_alike_is_explained_below_the_bars(content: Content) -> None:
+    features = content.shares[FIRST].features
+    for shared, is_twice in ((0.9, True), (-0.2, False)):
+        changed = with_shares(content, features, Estimate(shared, shared - 0.1, shared + 0.1))
+        total = changed.shares[FIRST].total
+        total["private"], total["neither"] = Estimate(0.5, 0.4, 0.6), Estimate(0.1, 0.0, 0.2)
+        others = {SECOND: replace(changed.shares[SECOND], total=total)}
+        vars(changed)["shares"] = {**changed.shares, **others}
+        assert ("<b>In both</b>: what shared and private" in summary_section(changed, 0)) == is_twice
+
+
+def test_sentences_speak_of_spaces_in_the_symbols_of_the_page() -> None:
+    spaces = ["lgn", "v1", "v10", "v1->lgn", "v1->v10", "a<b"]
+    text = "z v10 tells 5% of s v1→lgn & v1->v10; z v1, z a<b, quiz v1, but v1 is a view."
+    shared = ["<i>s</i><sub>v1→lgn</sub>", "<i>s</i><sub>v1→v10</sub>"]
+    expected = (
+        f"<i>z</i><sub>v10</sub> tells 5% of {shared[0]} &amp; {shared[1]}; <i>z</i><sub>v1</sub>, "
+        "<i>z</i><sub>a&lt;b</sub>, quiz v1, but v1 is a view."
+    )
+    assert typeset(text, spaces) == expected
+    assert typeset("<b> v1->lgn", []) == "&lt;b&gt; v1-&gt;lgn"
+
+
+def test_notes_of_the_model_and_warnings_have_no_arrow_of_two_signs(content: Content, model: SPLICE) -> None:
+    choices = {
+        f"n_shared/{ARROWS[0]}": Choice(2, "3 suit as well", is_weak=True),
+        f"torn/{FIRST}": Choice(0.1, "parts lie apart", is_weak=True),
+    }
+    html = summary_section(with_choices(content, model, choices), 0)
+    assert "Shared space <i>s</i><sub>&lt;b&gt;lgn→v1&quot;&amp;</sub>, 2 dimensions" in html
+    assert "Private space <i>z</i><sub>&lt;b&gt;lgn</sub> may be torn" in html
+    run = replace(content.run, warnings=[f"{ARROWS[1]}: distances lead across sparse points"])
+    html = belief._warnings(replace(content, run=run))
+    assert "<i>s</i><sub>v1&quot;&amp;→&lt;b&gt;lgn</sub>: distances lead" in html
+
+
+def test_an_audit_speaks_of_spaces_in_symbols() -> None:
+    row = {**LEAKS[0], "source": "v1->lgn", "target": "v1", "kind": "own private into shared"}
+    found = {
+        "leaks": [row, {**row, "source": "v1", "target": "view lgn", "kind": "view"}],
+        "findings": [{"sentence": "s v1→lgn tells 5% of z v1.", "is_fine": False}, {"sentence": "An old v1->lgn."}],
+        "dependence": [{"first": "v1->lgn", "second": "v1", "distance_correlation": 0.1}],
+        "assumptions": [{"name": "independence", "numbers": {"v1->lgn, v1": 0.1, "v2": 0.2}}],
+    }
+    html = leaks_html([row], found)
+    shared, private = "<i>s</i><sub>v1→lgn</sub>", "<i>z</i><sub>v1</sub>"
+    assert f"{shared} tells 5% of {private}." in html
+    assert f"An old {shared}." in html
+    assert '<th scope="row">s v1→lgn</th><td>z v1</td>' in html
+    assert "s v1→lgn, z v1: 0.1; v2: 0.2" in html, "what is no space keeps its name"
+    assert "-&gt;" not in html
+
+
+def test_the_leak_that_is_told_is_farthest_above_its_nulls() -> None:
+    larger = {**LEAKS[0], "source": "b", "target": "c", "r2": 0.8, "null_q95": 0.5}
+    nearer = {**LEAKS[0], "source": "c", "target": "b", "r2": 0.7, "null_q95": 0.1}
+    html = belief._independence([larger, nearer])
+    assert "R² = 0.70 (from <i>z</i><sub>c</sub> about <i>z</i><sub>b</sub>) is farthest above shuffled rows" in html
+    assert "the most that can be read" not in html, "the other is larger"
+
+
+def test_what_cannot_depend_is_no_doubt(content: Content, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(belief, "measured_leaks", lambda content: [])
+    unmeasured = replace(content, run=Run())
+    assert "<b>Independence</b> of the spaces was not measured: there are too few rows." in belief_section(unmeasured)
+    private = {name: z[:, :0] for name, z in content.latents.private.items()}
+    only_shared = replace(unmeasured, latents=replace(content.latents, private=private))
+    html = belief_section(only_shared)
+    assert "The model has no two spaces that should be independent of each other." in html
+    assert "was not measured: there are too few rows" not in html
+
+
+def test_views_are_enumerated() -> None:
+    assert [joined(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
 
 
 def test_an_audit_without_shared_information_is_told_first(content: Content) -> None:

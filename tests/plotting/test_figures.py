@@ -29,15 +29,32 @@ LEAK = {"source": "A", "target": "B->A", "r2": 0.3, "null_mean": -0.1, "null_q95
 
 
 def test_shares_are_stacked_and_labeled() -> None:
-    ax = share_bars({"lgn": SHARES, "$v1": {**SHARES, "shared": 0.05}})
+    ax = share_bars({"lgn": {**SHARES, "only together": 0.0, "neither": 0.25}, "$v1": {**SHARES, "shared": 0.05}})
     widths = [[bar.get_width() for bar in container] for container in ax.containers]
-    np.testing.assert_allclose(widths, [[0.25, 0.05], [0.5, 0.5], [0, 0], [0.26, 0.26]])
+    np.testing.assert_allclose(widths, [[0.25, 0.05], [0.5, 0.5], [0, 0], [0.25, 0.26]])
     lefts = [container[0].get_x() for container in ax.containers]
     np.testing.assert_allclose(lefts, [0, 0.25, 0.75, 0.75])
-    assert [text.get_text() for text in ax.texts] == ["25%", "50%", "50%", "26%", "26%"]
+    assert [text.get_text() for text in ax.texts] == ["25%", "50%", "50%", "25%", "26%"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["lgn", "\\$v1"]
     with pytest.raises(ValueError, match=r"expected \['shared', 'private', 'only together', 'neither'\] of each view"):
         share_bars({"lgn": {"shared": 1.0}})
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        ((0.4, 0.5, -0.1, 0.2), {"shared": 0.3, "in both": 0.1, "private": 0.4, "only together": 0, "neither": 0.2}),
+        ((-0.05, 0.6, 0.05, 0.4), {"shared": 0, "private": 0.6, "only together": 0, "neither": 0.4}),
+        ((0.2, -0.1, 0.3, 0.6), {"shared": 0.2, "private": 0, "only together": 0.2, "neither": 0.6}),
+        ((0.2, 0.1, -0.5, 1.2), {"shared": 0, "private": 0, "only together": 0, "neither": 1}),
+    ],
+)
+def test_no_bar_is_longer_than_the_variance_there_is(shares: tuple[float, ...], expected: dict[str, float]) -> None:
+    ax = share_bars({"lgn": dict(zip(SHARES, shares, strict=True))})
+    found = {container.get_label(): container[0].get_width() for container in ax.containers}
+    assert found == pytest.approx(expected)
+    assert sum(found.values()) == pytest.approx(1)
+    assert ax.get_xlim() == (0, 1)
 
 
 def test_features_are_dots_by_what_explains_them() -> None:
@@ -106,12 +123,13 @@ def test_loops_are_bars_and_a_ring_stands_out() -> None:
 
 
 def test_leaks_stand_beside_their_nulls() -> None:
-    ax = leak_plot([LEAK, {**LEAK, "source": "B", "r2": 0.0}])
+    # What is below its nulls is not within them.
+    ax = leak_plot([LEAK, {**LEAK, "source": "B", "r2": -0.2}])
     assert [bar.get_x() for bar in ax.patches] == [-0.1, -0.1]
     np.testing.assert_allclose([bar.get_width() for bar in ax.patches], 0.15)
     dots = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines}
-    assert dots["above"] == ([0.3], [0])
-    assert dots["within the nulls"] == ([0.0], [1])
+    assert dots["above 95 %"] == ([0.3], [0])
+    assert dots["not above them"] == ([-0.2], [1])
     assert [label.get_text() for label in ax.get_yticklabels()] == ["A about B->A", "B about B->A"]
     with pytest.raises(ValueError, match="leaks is empty"):
         leak_plot([])

@@ -172,3 +172,29 @@ def test_latent_scatter_errors() -> None:
         latent_scatter(PLANE, kind="rainbow")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected numbers for kind='circular'"):
         latent_scatter(PLANE, color=np.array(list("abcd")), kind="circular")
+
+
+def test_one_outlier_takes_no_colors_from_the_others() -> None:
+    values = np.append(np.linspace(0, 1, 99), 1e6)
+    found = coloring(values, None, 100)
+    assert found.mappable().get_clim() == pytest.approx((1 / 98, 1))
+    assert found.beyond() == "both"
+    ax = latent_scatter(np.random.default_rng(0).normal(size=(100, 2)), color=values)
+    assert ax.figure.axes[1].get_ylim()[1] == pytest.approx(1), "the bar ends where the colors do"
+    even = coloring(np.linspace(0, 1, 100), None, 100)
+    assert even.mappable().get_clim() == (0, 1)
+    assert even.beyond() == "neither"
+    assert coloring(np.random.default_rng(0).normal(size=2000), None, 2000).beyond() == "both", "tails"
+    assert coloring(values, "circular", 100).beyond() == "neither"
+    assert coloring(np.append(np.zeros(50), 1e6), None, 51).mappable().get_clim() == (0, 1e6), "nothing else differs"
+    one_sided = coloring(np.append(np.repeat(np.linspace(0, 1, 10), 10), 9.0), None, 101)
+    assert (one_sided.mappable().get_clim(), one_sided.beyond()) == ((0, 1), "max")
+    assert coloring(-one_sided.values, None, 101).beyond() == "min"
+
+
+def test_rows_without_a_label_are_missing_and_gray() -> None:
+    found = coloring(np.array(["b", None, "a", np.nan, "None"], dtype=object), None, 5)
+    assert found.labels == ("None", "a", "b", "missing")
+    np.testing.assert_array_equal(found.values, [2, 3, 1, 3, 0])
+    assert found.color(3) == GRAY
+    assert coloring(np.array([1.0, np.nan, 0.0]), "categorical", 3).labels == ("0.0", "1.0", "missing")

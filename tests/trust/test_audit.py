@@ -328,12 +328,12 @@ def test_verdicts_by_hand() -> None:
     clean = [told(0.002, 0.4), told(-0.1, 1.0, "B")]
     words = write_verdict(telling(0.002), clean, [], [])
     assert words.startswith("No leak found, p < 0.01 for shared information.")
-    assert "The largest of 2 directions is 0.2% of variance (A about B->A)." in words
+    assert "The largest of 2 directions is 0.2% of variance (z A about s B→A)." in words
     leaky = [told(0.05, 0.001), told(0.004, 0.001, "B"), told(0.9, 0.001, "A", "view")]
     words = write_verdict(telling(0.2), leaky, [], [])
     assert words.startswith("1 leak found, p = 0.2 for shared information.")
-    assert "A tells 5.0% of B->A (shared into private; network, p < 0.01)." in words
-    assert "Traces below 1 % of variance: B about B->A." in words
+    assert "z A tells 5.0% of s B→A (shared into private; network, p < 0.01)." in words
+    assert "Traces below 1 % of variance: z B about s B→A." in words
     few = write_findings(telling(0.04, 12.0), [replace(row, smallest_p=0.04) for row in clean], [], [])
     assert few[0].sentence == "No leak could be shown, p = 0.04 for shared information."
     assert few[0].is_fine is False, "what could not be seen does not speak for the fit"
@@ -346,7 +346,7 @@ def test_verdicts_by_hand() -> None:
     assert "The largest of 1 directions is 100.0% of variance" in wild, "an R² far below 0 by chance is no size"
     stable = [Agreement("A", "model, refit 1", 0.95, 0.99), Agreement("B", "anchor 1, anchor 2", 0.5, 0.7)]
     words = write_verdict(telling(0.001), clean, stable, [Assumption("x", True, "All is well.")])
-    assert "Refits with other seeds and rows agree: Procrustes R² 0.95 at the lowest (A), canonical" in words
+    assert "Refits with other seeds and rows agree: Procrustes R² 0.95 at the lowest (z A), canonical" in words
     assert "Other anchors do not agree: Procrustes R² 0.50" in words
     assert words.endswith("All is well.")
     nothing = Sharing(1.0, 1.0, "permutations of rows", 0, 100, 100.0, ())
@@ -365,7 +365,7 @@ def test_one_in_twenty_of_many_directions_is_not_a_leak() -> None:
 def test_independence_by_hand() -> None:
     strong, weak = Dependence("A", "B", 0.2, 0.05, 0.005, 100), Dependence("A", "A->B", 0.001, 0.05, 0.6, 100)
     assert check_independence([strong, weak]).holds is False
-    assert "A and B" in check_independence([strong, weak]).sentence
+    assert "z A and z B" in check_independence([strong, weak]).sentence
     assert check_independence([weak]).holds is True
     assert "correlation 0.000 at most" in check_independence([replace(weak, distance_correlation=-0.0002)]).sentence
     assert check_independence([]).holds is None

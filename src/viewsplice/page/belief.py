@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -13,15 +12,17 @@ from viewsplice.geometry.submanifolds import decoded_view
 from viewsplice.metrics import on_manifold
 from viewsplice.page.audit import audited_leaks, counted_leaks, has_compared
 from viewsplice.page.content import Content, thinned
-from viewsplice.page.leaks import LeakRow, is_leaking, largest_leak, leaks_html, measured_leaks
-from viewsplice.page.markup import figure, fixed, note, panels, plain_symbol, symbol, words
+from viewsplice.page.leaks import LeakRow, has_pairs, is_leaking, largest_leak, leaks_html, measured_leaks
+from viewsplice.page.markup import figure, fixed, note, panels, symbol, typeset, words
 from viewsplice.plotting import distance_plot, loss_curves, spectrum_plot, to_svg, width_plot
+from viewsplice.trust.symbols import plain_symbol
 
 _MOST_COLUMNS = 5_000
 _MOST_MADE = 400
 # Projections may be this much farther from real points than real points are from each other.
 _FAR = 1.5
 _UNSTABLE = 0.15
+_NOTHING_TO_COMPARE = "<p>The model has no two spaces that should be independent of each other.</p>"
 
 
 def belief_section(content: Content) -> str:
@@ -31,7 +32,7 @@ def belief_section(content: Content) -> str:
     html = '<section id="believe"><h2>Whether to believe it</h2>' + _warnings(content)
     html += (
         "<h3>The two assumptions of the method</h3>"
-        + _independence(leaks, counted_leaks(audit))
+        + (_independence(leaks, counted_leaks(audit)) if leaks or has_pairs(content) else _NOTHING_TO_COMPARE)
         + _projections(content)
     )
     html += leaks_html(leaks, audit) + _geometry(content)
@@ -55,7 +56,7 @@ def _warnings(content: Content) -> str:
         for space in content.collapsed
     )
     html += "" if content.collapsed else note("good", "No latent space has collapsed.")
-    html += "".join(note("warn", escape(text)) for text in content.run.warnings)
+    html += "".join(note("warn", typeset(text, content.spaces)) for text in content.run.warnings)
     restarts = content.model.history_[-1]["attempt"]
     if restarts:
         html += note(
@@ -70,11 +71,11 @@ def _independence(leaks: Sequence[LeakRow], counted: Sequence[LeakRow] | None = 
     """Return in one sentence whether the spaces are independent, by what an audit counts as leaks if it does."""
     worst = largest_leak(counted or leaks)
     if worst is None:
-        return note("warn", "<b>Independence</b> of the spaces was not measured: there are too few rows or spaces.")
+        return note("warn", "<b>Independence</b> of the spaces was not measured: there are too few rows.")
     numbers = (
-        f"the most that can be read out of one space about another is R² = {fixed(worst['r2'])} (from "
-        f"{symbol(str(worst['source']))} about {symbol(str(worst['target']))}), where shuffled rows give "
-        f"{fixed(worst['null_mean'])} and 95 % of them less than {fixed(worst['null_q95'])}"
+        f"of all that can be read out of one space about another, R² = {fixed(worst['r2'])} (from "
+        f"{symbol(str(worst['source']))} about {symbol(str(worst['target']))}) is farthest above shuffled rows, which "
+        f"give {fixed(worst['null_mean'])} and in 95 % of cases less than {fixed(worst['null_q95'])}"
     )
     # Two verdicts on one page must not contradict each other: where there is an audit, its own counts.
     is_found = is_leaking(worst) if counted is None else bool(counted)

@@ -12,7 +12,7 @@ from viewsplice.page.content import Content
 from viewsplice.page.covariates import covariates
 from viewsplice.page.features import features
 from viewsplice.page.look import look_section
-from viewsplice.page.markup import count_doubts, fill_page
+from viewsplice.page.markup import count_doubts, fill_page, joined
 from viewsplice.page.provenance import provenance_section
 from viewsplice.page.scatter import spaces_data, themes_data
 from viewsplice.page.summary import summary_section
@@ -20,7 +20,7 @@ from viewsplice.page.summary import summary_section
 
 def write_page(content: Content, path: Path, title: str | None = None) -> Path:
     """Write the page and return its path; without a title, it has one that names the views."""
-    title = title or f"What {' and '.join(content.model.view_names_)} share"
+    title = title or f"What {joined(content.model.view_names_)} share"
     blocks = Blocks()
     is_sampled = len(content.drawn) < len(content.views)
     data = {

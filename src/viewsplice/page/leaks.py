@@ -10,9 +10,10 @@ import numpy as np
 from viewsplice._types import Array
 from viewsplice.page.audit import audit_html, audited_leaks, told_table, verdict_html
 from viewsplice.page.content import Content, thinned
-from viewsplice.page.markup import figure, fixed, note, plain_symbol, symbol
+from viewsplice.page.markup import figure, fixed, note, symbol
 from viewsplice.plotting import leak_plot, to_svg
 from viewsplice.trust import probe_leaks
+from viewsplice.trust.symbols import plain_symbol
 from viewsplice.views import endpoints, is_arrow
 
 # A page must not take as long as the fit: few rows, few nulls, few coordinates. An audit is more thorough.
@@ -58,6 +59,11 @@ def measured_leaks(content: Content) -> list[LeakRow]:
         kept = {"r2": worst.r2, "null_mean": worst.null_mean, "null_q95": worst.null_q95, "p": worst.p}
         rows.append({"source": source, "target": target, "probe": worst.probe, **kept})
     return rows
+
+
+def has_pairs(content: Content) -> bool:
+    """Tell whether there are two spaces that should be independent, both with some spread."""
+    return any(_pairs([name for name in content.spaces if name not in content.collapsed]))
 
 
 def _rows(content: Content) -> tuple[Array, Array]:
@@ -125,7 +131,7 @@ def leaks_html(rows: Sequence[LeakRow], audit: Mapping[str, Any] | None) -> str:
     probes, nulls = _AUDITED if audited_leaks(audit) else _QUICK
     caption = f"Fresh probes ({probes}) predict the coordinates of one space from another on held-out rows; {nulls}."
     target, source = (plain_symbol(str(worst[end])) for end in ("target", "source"))
-    told = f"The largest is R² {fixed(worst['r2'])} of {target} from {source}"
+    told = f"Farthest above its nulls is R² {fixed(worst['r2'])} of {target} from {source}"
     html += "" if said else _leak_notes(rows)
     drawn = [{**row, **{end: plain_symbol(str(row[end])) for end in ("source", "target")}} for row in rows]
     html += figure(to_svg(leak_plot(drawn)), caption, f"What probes read out of each space. {told}.", is_wide=True)

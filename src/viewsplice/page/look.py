@@ -11,9 +11,10 @@ import numpy as np
 from viewsplice._types import Array
 from viewsplice.metrics import Shape, reconstruction_r2, shape_of
 from viewsplice.page.content import Content, count_of, thinned
-from viewsplice.page.markup import figure, panels, percent, plain_symbol, symbol, table, words
+from viewsplice.page.markup import figure, panels, percent, symbol, table, words
 from viewsplice.page.scatter import scatter_html
 from viewsplice.plotting import barcode_plot, feature_r2, feature_shares, reconstruction_plot, spectrum_plot, to_svg
+from viewsplice.trust.symbols import plain_symbol
 
 _MOST_VALUES = 2**24
 _NAMES = {"ring": "a ring", "line": "a line", "sheet": "a sheet"}
@@ -92,7 +93,8 @@ def _maps(content: Content, data: dict[str, Any]) -> str:
         "its first two axes if it has more), such as the receptive field of a neuron, in colors from its own lowest "
         "to its own highest mean: a feature that is mostly noise looks no paler. What counts is below it, the share of "
         'the feature\'s variance that is <span class="key shared"></span> shared, <span class="key private"></span> '
-        'private, <span class="key together"></span> only both together, or <span class="key neither"></span> neither, '
+        'private, <span class="key both"></span> in both of these, <span class="key together"></span> only both '
+        'together, or <span class="key neither"></span> neither, '
         f"in {content.judged_words}; the best of many features are partly luck. Choose a picture to color all spaces "
         "by it.</p>"
         '<div class="controls" role="group" aria-label="Feature maps">'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import version
@@ -11,7 +12,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from viewsplice.views import arrow, endpoints, is_arrow
+from viewsplice.trust.symbols import plain_symbol, symbol_parts
+from viewsplice.views import endpoints, is_arrow
 
 # In the order in which they need each other.
 _SCRIPTS = ("data", "colors", "points", "axes", "gestures", "panel", "legend", "maps", "main")
@@ -50,7 +52,7 @@ def _static(name: str) -> str:
 
 def symbol(space: str) -> str:
     """Return a latent space in the paper's symbols, as HTML; overlong names lose their middle, which a title tells."""
-    letter, views = _symbol(space)
+    letter, views = symbol_parts(space)
     index, short = "→".join(views), "→".join(_shortened(view) for view in views)
     title = "" if short == index else f' title="{escape(index)}"'
     return f"<i>{letter}</i><sub{title}>{escape(short)}</sub>"
@@ -61,16 +63,25 @@ def _shortened(name: str) -> str:
     return name if len(name) <= _LONGEST_INDEX else f"{name[: half - 1]}…{name[-half:]}"
 
 
-def plain_symbol(space: str) -> str:
-    """Return the same as plain text."""
-    letter, views = _symbol(space)
-    return f"{letter} {'→'.join(views)}"
+def typeset(text: str, spaces: Iterable[str]) -> str:
+    """Return a plain sentence as HTML, with latent spaces in the symbols that the page uses everywhere.
+
+    ``spaces`` are the names it may speak of: a shared one is found by its name, a private one by its plain symbol,
+    since its name is also that of a view.
+    """
+    written = {form: space for space in spaces for form in _forms(space)}
+    if not written:
+        return escape(text)
+    # Longer ones first: one name may begin like another.
+    forms = sorted(map(re.escape, written), key=len, reverse=True)
+    pieces = re.split(rf"(?<!\w)({'|'.join(forms)})(?!\w)", text)
+    return "".join(symbol(written[piece]) if piece in written else escape(piece) for piece in pieces)
 
 
-def _symbol(space: str) -> tuple[str, list[str]]:
-    """Return the letter of a space and the views it is about; names in an audit's file may be anything."""
-    views = space.split(arrow("", ""))
-    return "s" if len(views) > 1 else "z", views
+def _forms(space: str) -> list[str]:
+    """Return how sentences may write a space."""
+    plain = plain_symbol(space)
+    return [plain, space, plain.partition(" ")[2]] if is_arrow(space) else [plain]
 
 
 def words(space: str) -> str:
@@ -114,6 +125,12 @@ def fixed(value: float, digits: int = 2) -> str:
 def percent(value: float) -> str:
     """Return a fraction in whole percent; what rounds to zero has no sign."""
     return f"{round(100 * value)} %"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Return parts as one enumeration: commas, and "and" before the last."""
+    *others, last = parts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def panels(figures: Iterable[str], *, is_paired: bool = False) -> str:

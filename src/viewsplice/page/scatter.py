@@ -12,9 +12,10 @@ from viewsplice.geometry.submanifolds import decoded_view
 from viewsplice.metrics import covariance_spectrum
 from viewsplice.page.blocks import Blocks
 from viewsplice.page.content import Content, count_of
-from viewsplice.page.markup import plain_symbol, symbol, words
+from viewsplice.page.markup import symbol, words
 from viewsplice.plotting.canvas import PALETTE
 from viewsplice.plotting.colors import scale_table
+from viewsplice.trust.symbols import plain_symbol
 from viewsplice.views import is_arrow
 
 _MOST_AXES = 6

@@ -11,11 +11,12 @@ from viewsplice._random import numpy_generator
 from viewsplice._types import Array
 from viewsplice.metrics import covariance_spectrum, effective_dimension_of, latent_spread
 from viewsplice.page.content import Content
-from viewsplice.page.markup import figure, note, percent, symbol, table, words
+from viewsplice.page.markup import figure, joined, note, percent, symbol, table, typeset, words
 from viewsplice.plotting import share_bars, to_svg
 from viewsplice.plotting.shares import PARTS
 from viewsplice.recipes import doubts
 from viewsplice.trust import Estimate
+from viewsplice.trust.symbols import plain_symbol
 from viewsplice.views import endpoints, is_arrow
 
 # Resamples of a space; fewer of a wide one, whose spectrum takes longer.
@@ -56,7 +57,8 @@ def _sentences(content: Content) -> list[str]:
             for what, part in parts.items()
             if part in content.explained_by(view)
         ]
-        told = f" Of its variance, {', '.join(shares)}." if shares else ""
+        seen = " in rows that the fit has seen" if content.judged_part == "training" else ""
+        told = f" Of its variance{seen}, {', '.join(shares)}." if shares else ""
         said.append(f"{escape(view)} keeps {_dimensions(content, [view])} to itself.{told}")
     return said
 
@@ -84,16 +86,21 @@ def _percent(share: Estimate) -> str:
 
 def _unconfirmed(content: Content) -> str:
     """Warn of spaces that explain nothing in rows that judge the fit: their dimensions alone are no finding."""
-    said = []
+    nothing = []
     for view in content.model.view_names_:
         for part in content.explained_by(view):
             share = content.shares[view].total[part]
             if share.low <= 0:
                 what = f"what {escape(view)} shares" if part == "shared" else f"what is private to {escape(view)}"
-                said.append(
-                    f"In {content.judged_words}, {what} explains nothing that can be told from zero "
-                    f"({_percent(share)}): that the model has dimensions for it is no evidence."
-                )
+                low, high = (round(100 * end) for end in (share.low, share.high))
+                nothing.append(f"{what} ({percent(share.value)}, from {low} to {high})")
+    said = []
+    if nothing:
+        verb = "explains" if len(nothing) == 1 else "explain"
+        said.append(
+            f"In {content.judged_words}, {joined(nothing)} {verb} nothing that can be told from zero: that the model "
+            "has dimensions for it is no evidence."
+        )
     p = (content.run.audit or {}).get("p_shared")
     if isinstance(p, int | float) and p > _ALPHA and any(is_arrow(name) for name in content.spaces):
         said.append(f"The audit found no evidence that anything is shared (p = {p:.2g}).")
@@ -112,17 +119,23 @@ def _doubts(n_doubts: int) -> str:
 def _noted(content: Content) -> str:
     """Return what the model notes: absent, torn and bridged spaces one by one, weak evidence of widths folded."""
     choices = content.model.choices_
-    told = doubts(choices)
+    told = {name: _in_symbols(content, name, sentence) for name, sentence in doubts(choices).items()}
     weak = [name for name in told if name.startswith(("n_shared/", "n_private/")) and choices[name].is_weak]
-    html = "".join(note("warn", escape(told[name])) for name in told if name not in weak)
+    html = "".join(note("warn", told[name]) for name in told if name not in weak)
     if not weak:
         return html
     names = ", ".join(symbol(name.split("/", 1)[1]) for name in weak)
-    evidence = "".join(f"<li>{escape(told[name])}</li>" for name in weak)
+    evidence = "".join(f"<li>{told[name]}</li>" for name in weak)
     return (
         f"{html}{note('warn', f'Another number of dimensions would suit the data as well in {names}.')}"
         f"<details><summary>Evidence for the numbers of dimensions</summary><ul>{evidence}</ul></details>"
     )
+
+
+def _in_symbols(content: Content, name: str, sentence: str) -> str:
+    """Return what the model notes about one space as HTML, which speaks of spaces as the rest of the page does."""
+    space = name.partition("/")[2]
+    return typeset(sentence.replace(f"space {space}", f"space {plain_symbol(space)}", 1), content.latents.spaces())
 
 
 def _shares(content: Content) -> str:
@@ -132,15 +145,22 @@ def _shares(content: Content) -> str:
         view: {name: share.value if share else 0.0 for name, share in shares.items()} for view, shares in known.items()
     }
     said = "; ".join(
-        f"{view}: " + ", ".join(f"{100 * value:.0f} % {part}" for part, value in parts.items())
+        f"{view}: " + ", ".join(f"{percent(value)} {part}" for part, value in parts.items())
         for view, parts in drawn.items()
+    )
+    ax = share_bars(drawn)
+    twice = (
+        " <b>In both</b>: what shared and private variables explain alike, because they depend on each other or rows "
+        "are too few to tell; the table counts it as shared and as private, and <i>only together</i> is below zero."
+        if "in both" in ax.get_legend_handles_labels()[1]
+        else ""
     )
     caption = (
         f"Shares of each view's variance in {content.judged_words}. <b>Only together</b>: what takes the shared and "
         "the private variables at once, such as their product. <b>Neither</b>: noise, and what the fit has missed. In "
-        f"brackets and in the table: 95 % intervals over resampled {unit}."
+        f"brackets and in the table: 95 % intervals over resampled {unit}.{twice}"
     )
-    bars = figure(to_svg(share_bars(drawn)), caption, f"Shares of variance. {said}", is_wide=True)
+    bars = figure(to_svg(ax), caption, f"Shares of variance. {said}", is_wide=True)
     head = ["view", *PARTS, "rebuilt: R²"]
     return bars + table(head, [[escape(view), *_row(shares)] for view, shares in known.items()])
 

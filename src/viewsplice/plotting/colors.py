@@ -19,7 +19,12 @@ ColorKind = Literal["continuous", "circular", "categorical"]
 
 MARKERS = ("o", "^", "s")
 MAX_LABELS = 20
+MISSING = "missing"
 _LONGEST_LABEL = 18
+# How objects that stand for no label are written: those of Python, NumPy and pandas.
+_NO_LABEL = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})
+# Numbers beyond 1 % and 99 % have the colors of these where they would make the scale longer by a quarter.
+_TAIL, _LONG_TAILS, _LEAST_WITH_TAILS = 0.01, 1.25, 20
 _CIRCULAR_NAME = re.compile("angle|direction|orientation|phase|heading|azimuth|hue|theta", re.IGNORECASE)
 # Values that cover less of a turn may as well lie on a line.
 _LEAST_OF_A_TURN = 0.8
@@ -52,9 +57,16 @@ class Coloring:
 
     def mappable(self) -> ScalarMappable:
         """Return the color scale of numbers; missing ones are gray."""
-        finite = self.values[np.isfinite(self.values)]
-        low, high = (0.0, self.turn) if self.kind == "circular" else (float(finite.min()), float(finite.max()))
+        low, high = (0.0, self.turn) if self.kind == "circular" else _usual_ends(self.values)
         return ScalarMappable(Normalize(low, high), _scale(self.kind == "circular"))
+
+    def beyond(self) -> str:
+        """Return at which ends of the scale there are numbers beyond: "neither", "min", "max" or "both"."""
+        if self.kind != "continuous":
+            return "neither"
+        low, high = _usual_ends(self.values)
+        is_below, is_above = bool((self.values < low).any()), bool((self.values > high).any())
+        return {(True, True): "both", (True, False): "min", (False, True): "max"}.get((is_below, is_above), "neither")
 
     def quarters(self) -> tuple[list[float], list[str]]:
         """Return where the quarters of a turn are, and what they are called."""
@@ -71,7 +83,7 @@ class Coloring:
 
     def color(self, label: int) -> str:
         """Return the color of a category."""
-        return GRAY if self.is_rest(label) else PALETTE[label % len(PALETTE)]
+        return GRAY if self.is_rest(label) or self.labels[label] == MISSING else PALETTE[label % len(PALETTE)]
 
 
 def coloring(color: Array | None, kind: ColorKind | None, n_rows: int, name: str = "") -> Coloring:
@@ -125,6 +137,15 @@ def full_turn(values: Array, name: str = "") -> float:
     return 180.0 if is_axis else 360.0
 
 
+def _usual_ends(values: Array) -> tuple[float, float]:
+    """Return the lowest and highest number, without tails that would make the scale longer by a quarter."""
+    numbers = np.sort(values[np.isfinite(values)])
+    n_left = max(1, int(_TAIL * len(numbers))) if len(numbers) >= _LEAST_WITH_TAILS else 0
+    (low, high), (first, last) = numbers[[n_left, -1 - n_left]], numbers[[0, -1]]
+    is_long = low < high and last - first > _LONG_TAILS * (high - low)
+    return (float(low), float(high)) if is_long else (float(first), float(last))
+
+
 def _categories(values: Array) -> Coloring:
     names, places = category_codes(values)
     labels = tuple(literal(name, _LONGEST_LABEL) for name in names)
@@ -138,9 +159,19 @@ def _categories(values: Array) -> Coloring:
 
 
 def category_codes(values: Array) -> tuple[list[str], Array]:
-    """Return the distinct labels as text, sorted, and the place of each row's label among them, (n,)."""
-    names, places = np.unique(values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True)
-    return [str(name) for name in names], places
+    """Return the distinct labels as text, sorted, and the place of each row's label among them, (n,).
+
+    Rows without a label come last, as "missing".
+    """
+    if values.dtype.kind == "O":
+        is_missing = np.array([not isinstance(value, str) and str(value) in _NO_LABEL for value in values], dtype=bool)
+    else:
+        is_missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    told = values[~is_missing]
+    names, found = np.unique(told.astype(str) if told.dtype.kind == "O" else told, return_inverse=True)
+    places = np.full(len(values), len(names))
+    places[~is_missing] = found
+    return [*(str(name) for name in names), *[MISSING] * bool(is_missing.any())], places
 
 
 def frequent(places: Array, n_labels: int) -> Array:

@@ -63,8 +63,8 @@ def leak_plot(leaks: Sequence[Mapping[str, Any]], *, ax: Axes | None = None) -> 
     ax.barh(rows, q95 - mean, left=mean, color=GRAY, height=0.5, label="nulls: mean to 95 %")
     above = r2 > q95
     for chosen, color, marker, name in (
-        (~above, PALETTE[0], "o", "within the nulls"),
-        (above, PALETTE[1], "D", "above"),
+        (~above, PALETTE[0], "o", "not above them"),
+        (above, PALETTE[1], "D", "above 95 %"),
     ):
         if chosen.any():
             ax.plot(r2[chosen], rows[chosen], marker, color=color, label=name)

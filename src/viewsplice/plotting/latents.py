@@ -102,7 +102,7 @@ def _draw_plane(ax: Axes, points: Array, colors: Coloring, color_label: str) -> 
             handletextpad=0.1,
         )
     elif colors.kind is not None:
-        bar = ax.figure.colorbar(colors.mappable(), ax=ax, label=color_label)
+        bar = ax.figure.colorbar(colors.mappable(), ax=ax, label=color_label, extend=colors.beyond())
         if colors.kind == "circular":
             places, names = colors.quarters()
             bar.set_ticks(places, labels=names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,7 +19,10 @@ _STYLES = {
     "only together": (PALETTE[3], ".."),
     "neither": (GRAY, ""),
 }
+_BOTH = "in both"
 _LEAST_LABELED = 0.06
+# Lengths below this cannot be seen.
+_SEEN = 0.001
 # Features that hardly vary have an R² far below zero, which would squeeze all others into a corner.
 _LOWEST = -1.0
 _FEW = 100
@@ -33,18 +36,21 @@ def share_bars(shares: Mapping[str, Mapping[str, float]], *, ax: Axes | None = N
     ----------
     shares
         By view, fractions of its variance by part: ``"shared"``, ``"private"``, ``"only together"`` (what needs both at
-        once) and ``"neither"``. Fractions below 0, which held-out rows may give, have no length.
+        once) and ``"neither"``. A bar is never longer than the variance there is: fractions below 0, which held-out
+        rows may give, have no length, and what shared and private both account for is drawn once, as "in both".
     ax
         Where to draw; None makes a figure.
     """
     if not shares or any(set(parts) != set(PARTS) for parts in shares.values()):
         raise ValueError(f"got parts {[list(parts) for parts in shares.values()]}; expected {list(PARTS)} of each view")
     ax = axes_or_new(ax, (7.5, 1.3 + 0.45 * len(shares)))
+    pieces = [_pieces(parts) for parts in shares.values()]
     lefts = np.zeros(len(shares))
-    for part in PARTS:
-        color, hatch = _STYLES[part]
-        widths = np.maximum([parts[part] for parts in shares.values()], 0.0)
-        ax.barh(range(len(shares)), widths, left=lefts, color=color, hatch=hatch, edgecolor="white", label=part)
+    for part, (color, hatch) in _styles(pieces).items():
+        widths = np.array([found[part] for found in pieces])
+        # The color of a hatch is that of the edge.
+        edge = PALETTE[1] if part == _BOTH else "white"
+        ax.barh(range(len(shares)), widths, left=lefts, color=color, hatch=hatch, edgecolor=edge, label=part)
         for row, (left, width) in enumerate(zip(lefts, widths, strict=True)):
             if width >= _LEAST_LABELED:
                 box = {"facecolor": "white", "edgecolor": "none", "boxstyle": "round,pad=0.15", "alpha": 0.85}
@@ -52,11 +58,33 @@ def share_bars(shares: Mapping[str, Mapping[str, float]], *, ax: Axes | None = N
         lefts += widths
     ax.set_yticks(range(len(shares)), [literal(name, 24) for name in shares])
     ax.invert_yaxis()
-    ax.set(xlabel="share of the view's variance", xlim=(0, max(1.0, float(lefts.max()))))
+    ax.set(xlabel="share of the view's variance", xlim=(0, 1))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(ncols=len(PARTS), loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, fontsize="small")
+    ax.legend(ncols=len(PARTS) + 1, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, fontsize="small")
     return ax
+
+
+def _pieces(parts: Mapping[str, float]) -> dict[str, float]:
+    """Return lengths that add up to no more than 1: what shared and private both account for is a piece of its own."""
+    neither = min(1.0, max(0.0, parts["neither"]))
+    room = 1 - neither
+    shared, private = (min(room, max(0.0, parts[part])) for part in ("shared", "private"))
+    both = max(0.0, shared + private - room)
+    together = max(0.0, min(parts["only together"], room - shared - private))
+    return {
+        "shared": shared - both,
+        _BOTH: both,
+        "private": private - both,
+        "only together": together,
+        "neither": neither,
+    }
+
+
+def _styles(pieces: Sequence[Mapping[str, float]]) -> dict[str, tuple[str, str]]:
+    """Return color and hatch of the pieces, in the order of a bar; what is in both is told only where it is seen."""
+    both = {_BOTH: (PALETTE[0], "//")} if any(found[_BOTH] >= _SEEN for found in pieces) else {}
+    return {"shared": _STYLES["shared"], **both, **_STYLES}
 
 
 def feature_shares(shared: Array, private: Array, *, label: str = "", ax: Axes | None = None) -> Axes:

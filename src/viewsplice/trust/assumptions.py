@@ -13,6 +13,7 @@ from viewsplice.geometry.submanifolds import decoded_view
 from viewsplice.metrics import on_manifold
 from viewsplice.records import Record
 from viewsplice.trust.dependence import Dependence
+from viewsplice.trust.symbols import plain_symbol
 from viewsplice.views import Views
 
 _MOST_ROWS = 1000
@@ -55,9 +56,9 @@ def check_independence(dependences: Sequence[Dependence]) -> Assumption:
     values = {f"{found.first}, {found.second}": found.distance_correlation for found in dependences}
     # Plus zero: what rounds to zero has no sign.
     value = round(worst.distance_correlation, 3) + 0.0
-    size = f"distance correlation {value:.3f} at most ({worst.first} and {worst.second})"
+    size = f"distance correlation {value:.3f} at most ({_pair(worst)})"
     caught = [
-        f"{found.first} and {found.second}"
+        _pair(found)
         for found, p in zip(dependences, adjusted, strict=True)
         if p <= _ALPHA and found.distance_correlation >= _TRACE
     ]
@@ -66,6 +67,10 @@ def check_independence(dependences: Sequence[Dependence]) -> Assumption:
     if is_blind([found.smallest_p for found in dependences]):
         return Assumption(name, None, f"Dependence of spaces could not have been shown by so few rows: {size}.", values)
     return Assumption(name, True, f"No dependence between private and shared spaces was found: {size}.", values)
+
+
+def _pair(found: Dependence) -> str:
+    return f"{plain_symbol(found.first)} and {plain_symbol(found.second)}"
 
 
 def check_coverage(model: SPLICE, views: Views, anchors: Array) -> Assumption:
@@ -91,8 +96,8 @@ def check_coverage(model: SPLICE, views: Views, anchors: Array) -> Assumption:
         return Assumption("coverage", None, "There is no space to project along.")
     worst = max(far, key=lambda space: far[space])
     sentence = (
-        f"Of points made along {worst}, {far[worst]:.0%} lie farther from all real points than 95 % of real points do "
-        "from each other"
+        f"Of points made along {plain_symbol(worst)}, {far[worst]:.0%} lie farther from all real points than 95 % of "
+        "real points do from each other"
     )
     if far[worst] <= _MOST_FAR:
         return Assumption(

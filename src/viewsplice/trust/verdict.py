@@ -12,6 +12,7 @@ from viewsplice.trust.assumptions import Assumption, holm, is_blind
 from viewsplice.trust.dependence import Dependence
 from viewsplice.trust.readings import Told
 from viewsplice.trust.sharing import Sharing
+from viewsplice.trust.symbols import plain_symbol
 
 ALPHA = 0.05
 # A leak of less than this fraction of variance is a trace.
@@ -155,7 +156,7 @@ def _are_blind(asked: Sequence[Told]) -> bool:
 
 
 def _shared_sentence(shared: Sharing) -> str:
-    told = "; ".join(f"{row.arrow} R² {row.r2:.3f}" for row in shared.arrows)
+    told = "; ".join(f"{plain_symbol(row.arrow)} R² {row.r2:.3f}" for row in shared.arrows)
     n_units = (
         "" if shared.n_effective >= shared.n_rows else f", equal to about {shared.n_effective:.0f} independent ones"
     )
@@ -170,20 +171,26 @@ def _leak_findings(leaks: Sequence[Told]) -> list[Finding]:
     asked = [row for row in leaks if row.is_leak]
     told = [
         Finding(
-            f"{row.source} tells {row.leak:.1%} of {row.target} ({row.kind}; {row.probe}, {p_words(row.p)}).", False
+            f"{plain_symbol(row.source)} tells {row.leak:.1%} of {plain_symbol(row.target)} ({row.kind}; {row.probe}, "
+            f"{p_words(row.p)}).",
+            False,
         )
         for row in sorted(found, key=lambda row: -row.leak)
     ]
     if traces:
-        names = ", ".join(f"{row.source} about {row.target}" for row in traces)
+        names = ", ".join(_about(row) for row in traces)
         told.append(Finding(f"Traces below 1 % of variance: {names}.", None))
     if asked and not found:
         largest = max(asked, key=lambda row: row.leak)
-        size = f"{min(1.0, max(0.0, largest.leak)):.1%} of variance ({largest.source} about {largest.target})"
+        size = f"{min(1.0, max(0.0, largest.leak)):.1%} of variance ({_about(largest)})"
         told.append(Finding(f"The largest of {len(asked)} directions is {size}.", None))
     if _are_blind(asked):
         told.append(Finding("So few independent rows that judge could not have shown a leak.", False))
     return told
+
+
+def _about(row: Told) -> str:
+    return f"{plain_symbol(row.source)} about {plain_symbol(row.target)}"
 
 
 def _stability_findings(stability: Sequence[Agreement]) -> list[Finding]:
@@ -195,8 +202,8 @@ def _stability_findings(stability: Sequence[Agreement]) -> list[Finding]:
             is_stable = worst.procrustes >= _STABLE
             state = "agree" if is_stable else "do not agree"
             sentence = (
-                f"{name} {state}: Procrustes R² {worst.procrustes:.2f} at the lowest ({worst.space}), canonical "
-                f"correlation {min(row.canonical for row in found):.2f}."
+                f"{name} {state}: Procrustes R² {worst.procrustes:.2f} at the lowest ({plain_symbol(worst.space)}), "
+                f"canonical correlation {min(row.canonical for row in found):.2f}."
             )
             told.append(Finding(sentence, is_stable))
     return told

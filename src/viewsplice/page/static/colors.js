@@ -9,22 +9,33 @@ function theme() {
   return prefersDark.matches && !isPrinted ? page.themes.dark : page.themes.light;
 }
 
-// How a variable is read: as it says, or as the reader wants it, if that can be done.
-function readAs(variable, wanted) {
-  if (wanted === "auto" || wanted === variable.kind || variable.kind === "none") return variable;
-  if (wanted === "categorical") return asCategories(variable);
-  const values = variable.labels ? labelNumbers(variable) : variable.values;
-  if (!values) return variable;
-  const range = ends(values);
-  const isRadians = Math.max(Math.abs(range[0]), Math.abs(range[1])) <= 2 * Math.PI * 1.000001;
-  // A covariate knows its turn by its name, too: orientations are the same after half of one.
-  const turn = variable.turn || (isRadians ? 2 * Math.PI : 360);
-  return { ...variable, kind: wanted, labels: null, values, range, turn, cut: "" };
+// Whether a variable can be read like this: words are no numbers.
+function canRead(variable, wanted) {
+  if (wanted === "auto") return true;
+  if (variable.kind === "none") return false;
+  return wanted === "categorical" || !variable.labels || labelNumbers(variable) !== null;
 }
 
+// How a variable is read: as it says, or as the reader wants it.
+function readAs(variable, wanted) {
+  if (wanted === "auto" || wanted === variable.kind) return variable;
+  if (wanted === "categorical") return asCategories(variable);
+  const values = variable.labels ? labelNumbers(variable) : variable.values;
+  const { range, cut } = colorEnds(values);
+  const [low, high] = ends(values);
+  const isRadians = Math.max(Math.abs(low), Math.abs(high)) <= 2 * Math.PI * 1.000001;
+  // A covariate knows its turn by its name, too: orientations are the same after half of one.
+  const turn = variable.turn || (isRadians ? 2 * Math.PI : 360);
+  return { ...variable, kind: wanted, labels: null, values, range, turn, cut: wanted === "circular" ? "" : cut };
+}
+
+// Labels as numbers, where all but a missing one are; else null.
 function labelNumbers(variable) {
-  const found = variable.labels.map(Number);
-  return found.every(Number.isFinite) ? Float64Array.from(variable.values, (place) => found[place]) : null;
+  const isNumber = (label) => label.trim() !== "" && Number.isFinite(Number(label));
+  const told = variable.labels.filter((label) => label !== MISSING);
+  if (!told.length || !told.every(isNumber)) return null;
+  // Not a number is what a missing one becomes.
+  return Float64Array.from(variable.values, (place) => Number(variable.labels[place]));
 }
 
 function asCategories(variable) {
@@ -79,7 +90,7 @@ function position(variable, value) {
 function paintLabels(variable, rgba, shape) {
   const own = frequentLabels(variable);
   const style = new Map(own.map((place, k) => [place, k]));
-  const entries = own.map((place, k) => ({ label: variable.labels[place], places: [place], ...labelStyle(k) }));
+  const entries = own.map((place, k) => ({ label: variable.labels[place], places: [place], ...labelStyle(k, variable.labels[place]) }));
   const rest = variable.labels.length - own.length;
   if (rest) {
     const others = variable.labels.map((_, place) => place).filter((place) => !style.has(place));
@@ -95,8 +106,9 @@ function paintLabels(variable, rgba, shape) {
   return { rgba, shape, entries };
 }
 
-// Colors repeat after seven, with another marker.
-function labelStyle(k) {
+// Colors repeat after seven, with another marker; rows without a value are gray.
+function labelStyle(k, label) {
+  if (label === MISSING) return { color: theme().gray, shape: 0 };
   return { color: theme().palette[k % N_COLORS], shape: Math.floor(k / N_COLORS) % 3 };
 }
 

@@ -77,24 +77,51 @@ function ends(values) {
   return low <= high ? [low, high] : [0, 1];
 }
 
-// Ends that a few rows far out do not move.
+// Fewer rows than these have no tails that could be left out.
+const LEAST_WITH_TAILS = 20;
+// Tails are left out of a picture where it would be twice as large with them, and of a scale of colors sooner: a row beyond
+// its ends is still seen.
+const LONG_TAILS = 2;
+const LONG_TAILS_OF_COLORS = 1.25;
+
+// Ends that a few rows far out do not move: a share of them on either side, one at least.
 function usualEnds(values, share) {
-  const sorted = Float32Array.from(values.filter(Number.isFinite)).sort();
+  const sorted = Float64Array.from(values.filter(Number.isFinite)).sort();
   if (!sorted.length) return [0, 1];
-  const at = (part) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
-  const found = [at(share), at(1 - share)];
-  return found[0] < found[1] ? found : ends(sorted);
+  const n = sorted.length;
+  const left = n < LEAST_WITH_TAILS ? 0 : Math.max(1, Math.floor(share * n));
+  const found = [sorted[left], sorted[n - 1 - left]];
+  return found[0] < found[1] ? found : [sorted[0], sorted[n - 1]];
 }
 
 // Ends that show every row, unless a few far out would leave the others in a corner.
-function shownEnds(values) {
-  const [all, usual] = [ends(values), usualEnds(values, 0.002)];
-  return all[1] - all[0] <= 1.5 * (usual[1] - usual[0]) ? all : usual;
+function shownEnds(values, share = 0.002, longest = LONG_TAILS) {
+  const [all, usual] = [ends(values), usualEnds(values, share)];
+  return all[1] - all[0] <= longest * (usual[1] - usual[0]) ? all : usual;
 }
+
+// Ends with room between them: ticks around a single value would all have its name.
+function withRoom([low, high]) {
+  return low < high ? [low, high] : [low - 0.5, high + 0.5];
+}
+
+// The ends of a scale of colors, and what to say where values lie beyond them.
+function colorEnds(values) {
+  const range = shownEnds(values, 0.01, LONG_TAILS_OF_COLORS);
+  const isBeyond = (value) => value < range[0] || value > range[1];
+  const n = values.filter(isBeyond).length;
+  const where = values.length < 100 ? "short of the lowest and the highest row" : "at 1 % and 99 % of the rows";
+  const [low, high] = ends(values).map(shortNumber);
+  const said = `Colors end ${where}: ${counted(n)} ${n === 1 ? "value lies" : "values lie"} beyond, all are from ${low} to ${high}.`;
+  return { range, cut: n ? said : "" };
+}
+
+// What rows without a value are called, as in the labels that come with the page.
+const MISSING = "missing";
 
 // Four digits, but whole numbers as they are: trial 12345 is not trial 12350.
 function shortNumber(value) {
-  if (!Number.isFinite(value)) return "missing";
+  if (!Number.isFinite(value)) return MISSING;
   return String(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
 }
 
@@ -106,14 +133,15 @@ function counted(number) {
 const nothing = { label: "", kind: "none", values: null, labels: null };
 
 function covariateVariable(covariate) {
+  const values = numbers(covariate.block);
   return {
     label: covariate.name,
     kind: covariate.kind,
     turn: covariate.turn,
     labels: covariate.labels,
-    values: numbers(covariate.block),
-    range: covariate.labels ? null : ends(numbers(covariate.block)),
+    values,
     note: "",
+    ...(covariate.kind === "continuous" ? colorEnds(values) : { range: null, cut: "" }),
   };
 }
 
@@ -125,15 +153,15 @@ function featureVariable(view, feature) {
     turn: null,
     labels: null,
     values,
-    range: usualEnds(values, 0.01),
     note: featureNote(view, feature),
-    cut: "Colors end at 1 % and 99 % of the rows.",
+    ...colorEnds(values),
   };
 }
 
 // Shares of a feature's variance by what accounts for it, of spaces that have dimensions; NaN for a feature that does not vary.
+// Rows that the fit has not seen may give less than nothing: that is nothing, for which no other part makes up.
 function featureShares(view, feature) {
-  const shares = Object.fromEntries(view.parts.map((part) => [part, numbers(view[part])[feature]]));
+  const shares = Object.fromEntries(view.parts.map((part) => [part, Math.max(0, numbers(view[part])[feature])]));
   const neither = numbers(view.neither)[feature];
   if (view.parts.length > 1) shares["only together"] = 1 - shares.shared - shares.private - neither;
   return { ...shares, neither };
@@ -147,7 +175,6 @@ function toldShares(shares) {
   });
 }
 
-// Rows that the fit has not seen may give less than nothing: that is nothing.
 function percent(share) {
   return Number.isNaN(share) ? "? %" : `${Math.max(0, Math.round(100 * share))} %`;
 }
@@ -162,5 +189,5 @@ function featureNote(view, feature) {
 function coordinateVariable(space, axis) {
   const values = coordinate(space, axis);
   const label = `${space.label}, ${space.axes[axis].name}`;
-  return { label, kind: "continuous", turn: null, labels: null, values, range: usualEnds(values, 0.002), note: "" };
+  return { label, kind: "continuous", turn: null, labels: null, values, note: "", ...colorEnds(values) };
 }

@@ -5,7 +5,8 @@ function drawLegend(app) {
   box.replaceChildren();
   const { shown, painted } = app;
   if (shown.kind === "none") {
-    box.append(textElement("span", "All rows in one color.", "quiet"));
+    const said = shown.label ? `All rows in one color: none has a value of ${shown.label}.` : "All rows in one color.";
+    box.append(textElement("span", said, "quiet"));
     return;
   }
   box.append(textElement("strong", shown.label));

@@ -34,6 +34,7 @@ class App {
 
   color(variable) {
     this.raw = variable;
+    this.offerReadings();
     this.shown = readAs(variable, element("read-as").value);
     this.painted = paint(this.shown);
     this.painter.setColors(this.painted);
@@ -43,6 +44,15 @@ class App {
       else this.request(panel);
     }
     element("spaces").dataset.color = this.shown.label;
+  }
+
+  // A choice that would change nothing cannot be made.
+  offerReadings() {
+    const choice = element("read-as");
+    for (const option of choice.options) option.disabled = !canRead(this.raw, option.value);
+    if (choice.selectedOptions[0].disabled) choice.value = "auto";
+    const isWords = this.raw.labels && !canRead(this.raw, "continuous");
+    choice.title = isWords ? "words cannot be read as numbers or angles" : "";
   }
 
   colorByChoice() {

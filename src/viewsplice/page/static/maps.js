@@ -65,13 +65,26 @@ class Maps {
 
 function shareBar(shares) {
   const box = textElement("span", "", "sharebar");
-  for (const [part, share] of Object.entries(shares)) {
-    if (part === "neither") continue;
-    const piece = textElement("span", "", part.split(" ").pop());
-    piece.style.width = `${Math.min(100, Math.max(0, 100 * share || 0))}%`;
+  for (const [part, share] of Object.entries(sharePieces(shares))) {
+    if (!share) continue;
+    const piece = textElement("span", "", part);
+    piece.style.width = `${100 * share}%`;
     box.append(piece);
   }
   return box;
+}
+
+// Lengths that leave room for what is explained by neither; what shared and private both explain is drawn once.
+function sharePieces({ shared = 0, private: own = 0, "only together": joint = 0, neither }) {
+  const room = 1 - within(neither, 1);
+  const [one, other] = [within(shared, room), within(own, room)];
+  const both = Math.max(0, one + other - room);
+  return { shared: one - both, both, private: other - both, together: within(joint, Math.max(0, room - one - other)) };
+}
+
+// A share between nothing and the most there can be; features that do not vary have none.
+function within(share, most) {
+  return Math.min(most, Math.max(0, share || 0));
 }
 
 // The bin of every row: along a line, or in the plane of the first two axes; fewer bins where there are few rows.

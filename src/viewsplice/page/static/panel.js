@@ -37,6 +37,8 @@ class Panel {
       this.places[3 * i + 2] = z ? z[i] : 0;
     }
     this.limits = [x, y, z].map((values) => (values ? shownEnds(values) : [0, 0]));
+    // Covariates have more values far out than spaces have rows.
+    if (this.isLine) this.limits[1] = withRoom(shownEnds(y, 0.01));
     this.app.painter.setPlaces(this.space.name, this.places);
     this.fit();
   }
