@@ -61,7 +61,7 @@ class SPLICE(FittedAttributes, BaseEstimator):
     geometry
         `GeometryConfig`, ``"default"`` for the recipe's own, or None for Step 1 alone at the widths given.
     lambda_dis
-        Weight of disentangling.
+        Weight of disentangling. Recipe ``"auto"`` raises 1 where noise is strong, and says so in ``choices_``.
     device
         ``"auto"``, or a torch device such as ``"cpu"`` or ``"cuda"``.
     random_state

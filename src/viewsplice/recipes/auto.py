@@ -26,7 +26,7 @@ from viewsplice.geometry.targets import SpaceGeometry, as_coordinates, as_target
 from viewsplice.metrics import is_collapsed, torn_rows
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ResidualNetworks
-from viewsplice.recipes.prediction import check_prediction
+from viewsplice.recipes.prediction import check_prediction, predicted_share
 from viewsplice.recipes.problem import Choice, Problem, Solution
 from viewsplice.recipes.relevance import Relevance, relevances
 from viewsplice.recipes.settings import explain_settings
@@ -39,11 +39,13 @@ _MOST_ROWS = 2000
 # Rows among which tears are looked for, and torn ones, on both sides, that are no accident: the ends of a line through
 # a ring are few rows, however many there are, but one outlier that strays back makes no tear.
 _TEAR_ROWS, _TEAR_LEAST_ROWS, _TEAR_LEAST = 500, 50, 3
+# The weight of disentangling unless it was set; and, where a line predicts better, that and the input noise to try.
+DEFAULT_LAMBDA_DIS, _NOISY_LAMBDA_DIS, _NOISY_INPUT = 1.0, 100.0, 3.0
 
 
 def solve_auto(problem: Problem, history: History) -> Solution:
     """Fit with given widths, or with those the data show; ``geometry=None`` trains the compact networks alone."""
-    settings, training = problem.settings, problem.settings.training
+    settings = problem.settings
     choices = explain_settings(settings, len(problem.data.train))
     if settings.geometry is None:
         widths = {space: width for space, width in problem.widths.items() if width is not None}
@@ -51,11 +53,14 @@ def solve_auto(problem: Problem, history: History) -> Solution:
         train_stage("compact", model, problem, history)
         choices |= check_prediction(model, problem.data, problem.widths, problem.seed)
         return Solution(model, {}, history, choices)
-    scout = new_model(problem, scout_widths(problem), _scout_networks(settings.networks), name="scout")
-    train_stage("scout", scout, problem, history, config=replace(training, epochs=training.scout_epochs))
+    scout = _train_scout("scout", problem, history)
+    scout, problem, for_noise = _withstand_noise(scout, problem, history)
+    choices |= for_noise
     relevance = relevances(scout, problem.data, problem.seed)
     geometry = measure_geometry(scout, problem, settings.geometry)
     found = choose_widths(problem.widths, geometry, relevance)
+    if "input_noise" in choices:
+        found = _doubt_absence(found)
     choices |= check_given(problem.widths, geometry, relevance)
     widths = {space: width if width is not None else int(found[space].value) for space, width in problem.widths.items()}
     geometry = {space: geometry[space] for space, width in widths.items() if width and space in geometry}
@@ -70,6 +75,52 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     choices |= _explain_geometry(geometry) | _find_tears(model, problem, geometry)
     choices |= check_prediction(model, problem.data, problem.widths, problem.seed)
     return Solution(model, geometry, history, choices)
+
+
+def _train_scout(name: str, problem: Problem, history: History) -> SpliceNet:
+    settings, training = problem.settings, problem.settings.training
+    scout = new_model(problem, scout_widths(problem), _scout_networks(settings.networks), name="scout")
+    train_stage(name, scout, problem, history, config=replace(training, epochs=training.scout_epochs))
+    return scout
+
+
+def _withstand_noise(
+    scout: SpliceNet, problem: Problem, history: History
+) -> tuple[SpliceNet, Problem, dict[str, Choice]]:
+    """Train the scout again for strong noise if a line predicts better than it does; keep the one that predicts better.
+
+    A private space sees its own view, noise and all. Where noise is strong, keeping what is shared saves it more
+    reconstruction error than being predictable costs, since that cost is at most the small part of variance that
+    anything predicts: so disentangling weighs more. And input noise keeps networks from learning rows by heart.
+    """
+    data, seed, settings = problem.data, problem.seed, problem.settings
+    is_set = problem.lambda_dis != DEFAULT_LAMBDA_DIS
+    if is_set or not scout.measurers or not check_prediction(scout, data, problem.widths, seed):
+        return scout, problem, {}
+    noise = max(settings.training.input_noise, _NOISY_INPUT)
+    training = replace(settings.training, input_noise=noise)
+    noisy = replace(problem, lambda_dis=_NOISY_LAMBDA_DIS, settings=replace(settings, training=training))
+    again = _train_scout("scout-noise", noisy, history)
+    before, after = (predicted_share(model, data, seed) for model in (scout, again))
+    told = (
+        f"a line predicted held-out rows better than shared spaces, which told {before:.1%} of the variance; with "
+        f"lambda_dis {_NOISY_LAMBDA_DIS:g} and input noise {noise:g} they told {after:.1%}"
+    )
+    if after <= before:
+        return scout, problem, {"lambda_dis": Choice(problem.lambda_dis, told)}
+    chosen = {"lambda_dis": noisy.lambda_dis, "input_noise": noise}
+    return again, noisy, {name: Choice(value, told) for name, value in chosen.items()}
+
+
+def _doubt_absence(found: Mapping[str, Choice]) -> dict[str, Choice]:
+    """Return the same widths; that a private space is absent is weak evidence after much disentangling."""
+    doubt = f"; weak evidence: lambda_dis {_NOISY_LAMBDA_DIS:g} may have removed what is private, too"
+    return {
+        space: replace(choice, reason=choice.reason + doubt, is_weak=True)
+        if not is_arrow(space) and not choice.value
+        else choice
+        for space, choice in found.items()
+    }
 
 
 def scout_widths(problem: Problem) -> dict[str, int]:

@@ -58,6 +58,13 @@ def check_prediction(
     return found
 
 
+def predicted_share(model: SpliceNet, data: TrainingData, seed: int) -> float:
+    """Return the share of variance that shared spaces predict on held-out rows, averaged over views."""
+    judged = _some(data.validation, _MOST_JUDGED, seed)
+    errors = shared_errors(model, data.views, judged, seed)
+    return 1 - sum(float(errors[view].mean()) / unit for view, unit in data.units.items()) / len(data.units)
+
+
 @torch.no_grad()
 def linear_errors(data: TrainingData, judged: Tensor, seed: int) -> dict[str, Tensor]:
     """Return, by view, the squared error of ridge regression on all other views for every judged row.
