@@ -112,6 +112,9 @@ def main() -> int:
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--out", type=Path, default=Path("results/auto.json"))
     options = parser.parse_args()
+    for name in options.names:
+        if name not in EXPERIMENTS:
+            parser.error(f"there is no {name!r}; expected some of {list(EXPERIMENTS)}")
     for name in options.names or EXPERIMENTS:
         for seed in map(int, options.seeds.split(",")):
             result = EXPERIMENTS[name](seed)

@@ -119,6 +119,9 @@ def test_groups_stay_whole_and_many_rows_are_thinned(monkeypatch: pytest.MonkeyP
     found = dimension_scan(DATA.views, groups=groups, widths=(1, 2), model=estimator(n_shared=2))
     assert all(size == 120 and not divided for size, divided in seen)
     assert found.notes[0] == "120 of 240 rows were used, evenly spread."
+    assert found.notes[2].startswith("3 folds: ")
+    found = dimension_scan(DATA.views, groups=groups % 4, n_folds=9, widths=(1, 2), model=estimator(n_shared=2))
+    assert found.notes[2].startswith("2 folds (9 were asked for): ")
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,9 @@ def dimension_scan(
     by_choice = {choice: scores[i * len(splits) :][: len(splits)] for i, choice in enumerate(choices)}
     curves = [*_curves(lines, by_choice, views), *rank_curves(ranks)]
     spectra = {space: np.array(values) for space, values in center["spectra"].items()}
+    asked = f" ({n_folds} were asked for)" if len(splits) < n_folds else ""
     notes += [
-        f"{len(splits)} folds: {_kind_of_folds(order)}.",
+        f"{len(splits)} folds{asked}: {_kind_of_folds(order)}.",
         f"One width was varied at a time, the others held at {_words(middle)}.",
     ]
     own = curves[: len(lines)]
