@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from viewsplice.losses import geodesic_loss, latent_distances, predictability, squared_error
+from viewsplice.losses import extent, geodesic_loss, latent_distances, predictability, squared_error
 
 
 def test_squared_error_by_hand():
@@ -65,3 +65,13 @@ def test_geodesic_loss_ignores_rotation_reflection_and_shift():
         assert after.item() == pytest.approx(before.item(), rel=1e-4)
     stretched = geodesic_loss(latent_distances(2 * z, 2 * landmarks), d_geo)
     assert abs(stretched.item() - before.item()) > 0.1
+
+
+def test_extent_by_hand():
+    assert extent(torch.tensor([[3.0, 4.0], [0.0, 0.0]])).item() == pytest.approx(math.sqrt(12.5))
+    z = torch.zeros(3, 2, requires_grad=True)
+    extent(z).backward()
+    assert z.grad.tolist() == [[0.0, 0.0]] * 3  # what is empty stays so
+    near = torch.full((3, 2), 1e-6, requires_grad=True)
+    extent(near).backward()
+    assert near.grad.abs().sum() > 0.5, "the pull does not fade near 0"

@@ -11,6 +11,8 @@ term                    formula                                                 
 ``pred/B->A``           mean_n ||x_A - M_{B->A}(z_B)||^2 / unit_A      (Eq. 5)       measurers only
 ``dis/B->A``            sum_f Var_batch[M_{B->A}(z_B)]_f / unit_A      (Eq. 3, 4)    private encoders only
 ``geo/A``, ``geo/B->A`` RMS over (row, landmark) of D_geo - D_latent   (Eq. 7)       encoders
+``rest/A``              RMS over rows of ||z_A|| in dimensions that    (no Eq.)      encoders
+                        the geometry of the space does not have
 ======================  ===========================================================  ==================
 
 A measurement network that can find nothing predicts a constant, and a constant has no variance: that is why
@@ -56,3 +58,12 @@ def geodesic_loss(d_latent: Tensor, d_geo: Tensor) -> Tensor:
     """
     error: Tensor = torch.linalg.vector_norm(d_latent - d_geo)
     return error / math.sqrt(d_geo.numel())
+
+
+def extent(z: Tensor) -> Tensor:
+    """Return sqrt(mean_n ||z||^2), the distance from the origin, of dimensions (n, width) that are to be empty.
+
+    Not squared: however small the extent is, making it smaller still pays, so that it ends at 0 and not near it.
+    """
+    size: Tensor = torch.linalg.vector_norm(z)
+    return size / math.sqrt(len(z))

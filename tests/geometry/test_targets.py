@@ -209,6 +209,17 @@ def test_coordinates_have_the_distances_they_were_made_of(views):
     assert z[:, 1].abs().max() < 1e-3  # a line has no second coordinate
 
 
+def test_dimensions_that_do_not_lead_begin_at_zero(views):
+    found, known = estimate(views), {"A": views["A"][10:]}
+    z = as_coordinates(found, {"A": 3}, np.arange(10, 40), known, {"A": 1})["A"]
+    assert z.shape == (30, 3)
+    assert z[:, 1:].abs().max() == 0
+    one = as_coordinates(found, {"A": 1}, np.arange(10, 40), known)["A"]
+    assert torch.equal(z[:, :1], one)
+    assert as_targets(found, 1.0, views["A"], {"A": 1, "gone": 2}).leading == {"A": 1}
+    assert as_targets(found, 1.0, views["A"]).leading == {}
+
+
 def test_coordinates_of_a_collapsed_space_are_the_origin(views):
     with pytest.warns(GeometryWarning, match="latent space A->B has collapsed"):
         found = estimate(views, spaces=("A->B",))

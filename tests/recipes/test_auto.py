@@ -23,12 +23,20 @@ from viewsplice import (
     TrainConfig,
     TrainingDivergedError,
 )
+from viewsplice.datasets import two_rings
 from viewsplice.geometry.targets import SpaceGeometry
+from viewsplice.metrics import covariance_spectrum
 from viewsplice.networks.residual import FourierFeatures
 from viewsplice.recipes.auto import _explain_geometry
 
 TRAINING = TrainConfig(epochs=3, scout_epochs=3, regression_epochs=1)
 SMALL = ResidualNetworks(width=32, n_blocks=1, n_frequencies=8)
+
+
+@pytest.fixture(autouse=True)
+def _no_line_is_ahead(monkeypatch):
+    """After three epochs a line predicts better than any scout; what follows from that is tested in test_noise."""
+    monkeypatch.setattr(viewsplice.recipes.auto, "check_prediction", lambda *_: {})
 
 
 @pytest.fixture(autouse=True)
@@ -181,6 +189,40 @@ def test_a_given_width_beyond_the_scouts(two_views):
     model = auto(9, 9).fit(*two_views)
     assert set(model.n_shared_.values()) == {9}
     assert set(model.n_private_.values()) == {9}
+
+
+def test_private_dimensions_beyond_the_scouts_are_scouted_where_the_scout_uses_all_it_has(two_views, monkeypatch):
+    asked = []
+
+    def filled(own, widths, *_):
+        asked.append((own, widths))
+        return {"A": 9}
+
+    monkeypatch.setattr(viewsplice.recipes.auto, "filled", filled)
+    widths = []
+    model = auto(2, (9, 3)).fit(
+        *two_views, callbacks=[lambda event: widths.append((event.stage, event.model.n_private))]
+    )
+    assert stages(model) == ["scout", "scout-wide", "regression", "compact"]
+    assert asked == [({"A": 4, "B": 4}, {"A": 9, "B": 3, "A->B": 2, "B->A": 2})]
+    assert dict(widths) == {
+        "scout": {"A": 4, "B": 4},
+        "scout-wide": {"A": 9, "B": 4},
+        "regression": {"A": 9, "B": 3},
+        "compact": {"A": 9, "B": 3},
+    }
+
+
+def test_dimensions_that_the_geometry_does_not_have_are_left_empty():
+    data = two_rings(n_samples=500, random_state=0)
+    training = TrainConfig(epochs=12, scout_epochs=12, regression_epochs=6)
+    model = SPLICE(2, 8, training=training, random_state=0).fit(data.rows("train").views)
+    assert {name for name in model.choices_ if name.startswith("leading/")} >= {"leading/A", "leading/B"}
+    assert "rest/A" in model.history_[-1]
+    latents = model.transform(data.rows("test").views)
+    for view in ("A", "B"):
+        spectrum = covariance_spectrum(latents.private[view])
+        assert spectrum[:2].sum() / spectrum.sum() > 0.99
 
 
 def test_without_geometry_the_compact_networks_train_alone(two_views):

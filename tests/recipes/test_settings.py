@@ -70,13 +70,13 @@ def test_settings_never_need_more_rows_than_nine_tenths_of_them(n_rows):
     assert found.geometry.n_neighbors + 1 <= n_train
 
 
-def test_wide_spaces_have_more_landmarks_and_a_wider_scout():
+def test_wide_spaces_have_more_landmarks_and_wide_shared_ones_a_wider_scout():
     widths = {"A": 7, "B": None, "A->B": 80, "B->A": 3}
     assert auto_geometry(2_000, widths).n_landmarks == 160
     assert auto_geometry(10_000, widths).n_landmarks == 300
     assert auto_geometry(10_000, {"A": 20, "B": 0, "A->B": 2, "B->A": 2}).n_landmarks == 200
     training = auto_training(10_000, widths, auto_networks())
-    assert (training.scout_shared, training.scout_private) == (80, 14)
+    assert (training.scout_shared, training.scout_private) == (80, 4)
     narrow = auto_training(10_000, {"A": 1, "B": 0, "A->B": 2, "B->A": 2}, auto_networks())
     assert (narrow.scout_shared, narrow.scout_private) == (16, 4)
 

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from viewsplice.geometry.landmark_mds import landmark_mds
 from viewsplice.geometry.targets import SpaceGeometry
 from viewsplice.recipes.relevance import Relevance
-from viewsplice.recipes.widths import check_given, choose_widths, spectral_dimension
+from viewsplice.recipes.widths import check_given, choose_widths, filled, spectral_dimension
 
 RNG = np.random.default_rng(0)
 SPACES = ("A", "B", "A->B", "B->A")
@@ -182,10 +182,42 @@ def test_three_views_pair_by_pair():
 def test_a_width_given_by_hand_that_is_less_than_the_evidence_is_told():
     geometry = {space: evidence(width) for space, width in zip(OPEN, (2, 1, 2, 2), strict=True)}
     seen = {space: Relevance(0.3, 0.005) for space in OPEN}
-    found = check_given({"A": 1, "B": 1, "A->B": 2, "B->A": 3}, geometry, seen)
+    found = check_given({"A": 1, "B": 1, "A->B": 2}, geometry, seen)
     assert list(found) == ["narrow/A"]
     assert found["narrow/A"].reason.startswith("1 dimension given, and the geometry shows 2 (held-out R² by width 1:")
     assert not check_given(OPEN, geometry, seen), "what was asked to be found is never too narrow"
     assert not check_given({"A": 0}, geometry, seen), "nothing is what was asked for"
     weak = {space: Relevance(0.3, 0.005, is_held_out=False) for space in OPEN}
     assert not check_given({"A": 1}, geometry, weak), "weak evidence does not speak against a user"
+
+
+def test_a_width_given_by_hand_that_is_more_than_the_evidence_says_which_dimensions_carry_the_geometry():
+    geometry = {space: evidence(width) for space, width in zip(OPEN, (2, 1, 2, 2), strict=True)}
+    seen = dict.fromkeys(OPEN, THERE)
+    found = check_given({"A": 10, "B": 1, "A->B": 2, "B->A": 3}, geometry, seen)
+    assert {name: choice.value for name, choice in found.items()} == {"leading/A": 2, "leading/B->A": 2}
+    assert not any(choice.is_weak for choice in found.values()), "no reason for caution"
+    assert found["leading/A"].reason.startswith(
+        "10 dimensions given, and the geometry shows 2 (held-out R² by width 1:"
+    )
+    assert found["leading/A"].reason.endswith("; the others are kept near 0 unless they help to rebuild the view")
+    assert not check_given({"A": 3}, geometry, {"A": Relevance(0.0, 1.0)}), "nothing there carries a geometry"
+
+
+def test_where_the_evidence_differs_private_spaces_are_told_the_smaller_number_and_shared_ones_none():
+    curve = [0.0, 0.4, 0.7, 0.8, 0.95]  # still rises: four dimensions, or more
+    geometry = {space: evidence(2, curve=curve) for space in ("A", "A->B")}
+    found = check_given({"A": 10, "A->B": 10}, geometry, dict.fromkeys(OPEN, THERE))
+    assert {name: choice.value for name, choice in found.items()} == {"leading/A": 2}
+    assert not check_given({"A": 2, "A->B": 2}, geometry, dict.fromkeys(OPEN, THERE))
+
+
+def test_a_private_space_is_filled_where_all_evidence_says_so():
+    seen, asked = dict.fromkeys(SPACES, THERE), {"A": 9, "B": 9, "A->B": 30, "B->A": None}
+    geometry = {"A": evidence(3), "B": evidence(2), "A->B": evidence(3), "B->A": evidence(3)}
+    assert filled({"A": 3, "B": 3}, asked, geometry, seen) == {"A": 9}
+    assert filled({"A": 3, "B": 3}, {"A": 3, "B": 9}, geometry, seen) == {}, "three of three is all that was asked for"
+    # The curve may rise to its end because of what hides in dimensions of little extent: the spectrum has to agree.
+    risen = {**geometry, "A": evidence(2, curve=[0.0, 0.4, 0.7, 0.95])}
+    assert filled({"A": 3, "B": 3}, asked, risen, seen) == {}
+    assert filled({"A": 3, "B": 3}, asked, geometry, {**seen, "A": Relevance(0.0, 1.0)}) == {}

@@ -67,6 +67,24 @@ def test_geometry_is_added_for_the_rows_before_the_landmarks(model, batch):
     assert terms.total.item() == pytest.approx(plain.total.item() + 0.5 * sum(geo.values()), rel=1e-5)
 
 
+def test_dimensions_without_geometry_rest(model, batch):
+    """Distances are those of the leading dimensions; of the others the distance from the origin counts."""
+    d_geo = {"A": torch.ones(7, 3), "B->A": torch.full((7, 3), 2.0)}
+    marks = LandmarkBatch(3, d_geo, lambda_geo=0.5, leading={"B->A": 1})
+    z = model.encode(batch).spaces()
+    terms = autoencoding(model, batch, UNITS, marks)
+    led = geodesic_loss(latent_distances(z["B->A"][:7, :1], z["B->A"][7:, :1]), d_geo["B->A"]).item()
+    rest = z["B->A"][:7, 1:].square().sum(dim=1).mean().sqrt().item()
+    assert z["B->A"].shape[1] > 1
+    assert rest > 0
+    assert terms.parts["geo/B->A"].item() == pytest.approx(led, rel=1e-5)
+    assert terms.parts["rest/B->A"].item() == pytest.approx(rest, rel=1e-5)
+    assert "rest/A" not in terms.parts
+    own = {name: value.item() for name, value in terms.parts.items() if name.startswith(("geo", "rest"))}
+    plain = autoencoding(model, {name: x[:7] for name, x in batch.items()}, UNITS)
+    assert terms.total.item() == pytest.approx(plain.total.item() + 0.5 * sum(own.values()), rel=1e-5)
+
+
 def test_disentangling_in_the_same_step_is_the_sum_of_both(model, batch):
     marks = LandmarkBatch(3, {"A": torch.ones(7, 3)}, lambda_geo=0.5)
     rows = {name: x[:7] for name, x in batch.items()}

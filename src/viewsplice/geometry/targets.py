@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from viewsplice._random import numpy_generator
 from viewsplice._types import Array, EncoderDecoder, Latents, TensorViews
@@ -84,12 +85,15 @@ class GeometryTargets:
     units
         By space, the length of one latent unit in the user's units. Distances are the largest thing that a fit keeps,
         so they exist once, and only what a batch needs is divided.
+    leading
+        By space, how many leading dimensions distances are measured in, where these are not all.
     """
 
     landmarks: Tensor
     distances: Mapping[str, Tensor]
     lambda_geo: float
     units: Mapping[str, float]
+    leading: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, positions: Tensor, chosen: Tensor) -> dict[str, Tensor]:
         """Return distances (positions, chosen landmarks) of some training rows by space, in latent units."""
@@ -191,10 +195,12 @@ def encode_rows(model: EncoderDecoder, views: TensorViews, rows: Tensor) -> Late
     )
 
 
-def as_targets(geometry: Mapping[str, SpaceGeometry], lambda_geo: float, like: Tensor) -> GeometryTargets:
+def as_targets(
+    geometry: Mapping[str, SpaceGeometry], lambda_geo: float, like: Tensor, leading: Mapping[str, int] | None = None
+) -> GeometryTargets:
     """Return the training targets of a geometry, one row per training row, on the device of ``like``.
 
-    Collapsed spaces have no target.
+    Collapsed spaces have no target. ``leading`` is as in `GeometryTargets`.
     """
     kept = {space: found for space, found in geometry.items() if found.geodesics.any()}
     return GeometryTargets(
@@ -205,6 +211,7 @@ def as_targets(geometry: Mapping[str, SpaceGeometry], lambda_geo: float, like: T
         },
         lambda_geo=lambda_geo,
         units={space: found.unit for space, found in kept.items()},
+        leading={space: width for space, width in (leading or {}).items() if space in kept},
     )
 
 
@@ -213,6 +220,7 @@ def as_coordinates(
     widths: Mapping[str, int],
     rows: Array,
     latents: Mapping[str, Tensor],
+    leading: Mapping[str, int] | None = None,
 ) -> dict[str, Tensor]:
     """Return coordinates (n_train, width) of every space, in latent units: landmark MDS, then what else is known.
 
@@ -226,15 +234,14 @@ def as_coordinates(
         Row numbers of the training rows, in order.
     latents
         By space, what the model that the distances come from makes of these rows, (n_train, any width).
+    leading
+        By space, how many dimensions are used, where these are not all; the others are 0.
     """
     coordinates = {}
     for space, found in geometry.items():
-        placed = place_rows(
-            found.geodesics,
-            np.searchsorted(rows, found.landmarks),
-            found.unit,
-            widths[space],
-            latents[space].cpu().numpy(),
-        )
-        coordinates[space] = torch.as_tensor(placed).to(latents[space])
+        width = widths[space]
+        n_used = (leading or {}).get(space, width)
+        known = latents[space].cpu().numpy()
+        placed = place_rows(found.geodesics, np.searchsorted(rows, found.landmarks), found.unit, n_used, known)
+        coordinates[space] = pad(torch.as_tensor(placed).to(latents[space]), (0, width - n_used))
     return coordinates

@@ -31,7 +31,7 @@ from viewsplice.recipes.problem import Choice, Problem, Solution
 from viewsplice.recipes.relevance import Relevance, relevances
 from viewsplice.recipes.settings import explain_settings
 from viewsplice.recipes.stages import measure_geometry, new_model, train_regression, train_stage
-from viewsplice.recipes.widths import check_given, choose_widths
+from viewsplice.recipes.widths import LEADING, check_given, choose_widths, filled
 from viewsplice.training.loop import History, snapshot
 from viewsplice.views import is_arrow
 
@@ -56,19 +56,25 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     scout = _train_scout("scout", problem, history)
     scout, problem, for_noise = _withstand_noise(scout, problem, history)
     choices |= for_noise
-    relevance = relevances(scout, problem.data, problem.seed)
-    geometry = measure_geometry(scout, problem, settings.geometry)
+    relevance, geometry = _examine(scout, problem)
+    wider = filled(scout.n_private, problem.widths, geometry, relevance)
+    if wider:
+        scout = _train_scout("scout-wide", problem, history, wider)
+        relevance, geometry = _examine(scout, problem)
     found = choose_widths(problem.widths, geometry, relevance)
     if "input_noise" in choices:
         found = _doubt_absence(found)
-    choices |= check_given(problem.widths, geometry, relevance)
+    given = check_given(problem.widths, geometry, relevance)
+    choices |= given
+    leading = {name.removeprefix(LEADING): int(x.value) for name, x in given.items() if name.startswith(LEADING)}
     widths = {space: width if width is not None else int(found[space].value) for space, width in problem.widths.items()}
     geometry = {space: geometry[space] for space, width in widths.items() if width and space in geometry}
     model = new_model(problem, widths, settings.networks, name="compact")
     model.start_from(scout)
-    _learn_coordinates(model, scout, problem, history, geometry)
+    _learn_coordinates(model, scout, problem, history, geometry, leading)
     del scout  # what it knew is in the coordinates now; its room is needed
-    targets = as_targets(geometry, settings.geometry.lambda_geo, next(iter(problem.data.views.values())))
+    like = next(iter(problem.data.views.values()))
+    targets = as_targets(geometry, settings.geometry.lambda_geo, like, leading)
     train_stage("compact", model, problem, history, targets=targets)
     _check_spread(model, problem, history, relevance)
     choices |= {f"n_{'shared' if is_arrow(space) else 'private'}/{space}": choice for space, choice in found.items()}
@@ -77,9 +83,10 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     return Solution(model, geometry, history, choices)
 
 
-def _train_scout(name: str, problem: Problem, history: History) -> SpliceNet:
+def _train_scout(name: str, problem: Problem, history: History, wider: Mapping[str, int] | None = None) -> SpliceNet:
     settings, training = problem.settings, problem.settings.training
-    scout = new_model(problem, scout_widths(problem), _scout_networks(settings.networks), name="scout")
+    widths = {**scout_widths(problem), **(wider or {})}
+    scout = new_model(problem, widths, _scout_networks(settings.networks), name="scout")
     train_stage(name, scout, problem, history, config=replace(training, epochs=training.scout_epochs))
     return scout
 
@@ -124,14 +131,24 @@ def _doubt_absence(found: Mapping[str, Choice]) -> dict[str, Choice]:
 
 
 def scout_widths(problem: Problem) -> dict[str, int]:
-    """Return the scout's widths: over-complete, but 0 where the user says 0, and no wider than the views."""
+    """Return the scout's widths: over-complete, but 0 where the user says 0, and no wider than the views.
+
+    A private space given more dimensions than a scout has begins with the scout's: the wider it is, the better it hides
+    what is shared in dimensions of little extent.
+    """
     training, features = problem.settings.training, {name: x.shape[1] for name, x in problem.data.views.items()}
     widths = {}
     for space, width in problem.widths.items():
-        views = space.split("->")
         wanted = training.scout_shared if is_arrow(space) else training.scout_private
-        widths[space] = 0 if width == 0 else max(width or 1, min(wanted, *(features[view] for view in views)))
+        most = min(wanted, *(features[view] for view in space.split("->")))
+        widths[space] = 0 if width == 0 else max(most, width or 1) if is_arrow(space) else most
     return widths
+
+
+def _examine(scout: SpliceNet, problem: Problem) -> tuple[dict[str, Relevance], dict[str, SpaceGeometry]]:
+    assert problem.settings.geometry is not None
+    relevance = relevances(scout, problem.data, problem.seed)
+    return relevance, measure_geometry(scout, problem, problem.settings.geometry)
 
 
 def _scout_networks(networks: Networks) -> Networks:
@@ -140,7 +157,12 @@ def _scout_networks(networks: Networks) -> Networks:
 
 
 def _learn_coordinates(
-    model: SpliceNet, scout: SpliceNet, problem: Problem, history: History, geometry: Mapping[str, SpaceGeometry]
+    model: SpliceNet,
+    scout: SpliceNet,
+    problem: Problem,
+    history: History,
+    geometry: Mapping[str, SpaceGeometry],
+    leading: Mapping[str, int],
 ) -> None:
     """Place all rows by the geometry, and train towards their places."""
     training = problem.settings.training
@@ -150,7 +172,7 @@ def _learn_coordinates(
         model.scale_latents(space, 0.0)  # from the origin no coordinate is far
     widths = {**model.n_private, **model.n_shared}
     latents = encode_rows(scout, problem.data.views, problem.data.train).spaces()
-    coordinates = as_coordinates(geometry, widths, problem.data.train.cpu().numpy(), latents)
+    coordinates = as_coordinates(geometry, widths, problem.data.train.cpu().numpy(), latents, leading)
     del latents
     config = replace(training, epochs=training.regression_epochs)
     train_regression(model, problem, history, config=config, coordinates=coordinates)

@@ -94,7 +94,6 @@ def auto_training(
     batch_size = min(max(batch, _SMALLEST_BATCH), largest, max(1, n_rows // 2))
     n_steps = epochs * max(1, n_rows // batch_size)
     shared = [width or 0 for name, width in widths.items() if "->" in name]
-    private = [width or 0 for name, width in widths.items() if "->" not in name]
     return TrainConfig(
         epochs=epochs,
         batch_size=batch_size,
@@ -123,7 +122,7 @@ def auto_training(
         retained_variance=1.0 if isinstance(networks, ConvNetworks) else 0.995,
         scout_epochs=scout_epochs,
         scout_shared=max(_SCOUT_SHARED, *shared, 1),
-        scout_private=max(_SCOUT_PRIVATE, *(2 * width for width in private), 1),
+        scout_private=_SCOUT_PRIVATE,
         regression_epochs=round(scout_epochs / 2),
     )
 

@@ -18,6 +18,8 @@ _P_SHARED, _LEAST_SHARED = 0.01, 0.005
 _LEAST_PRIVATE = 0.01
 # Eigenvalues below this fraction of the first do not count as dimensions.
 _LEAST_EIGENVALUE = 0.05
+# How the choice of the dimensions that carry a geometry is called, where more are given; and no limit to them.
+LEADING, _MOST = "leading/", 1_000_000
 # Evidence is weak where the coordinates tell less than this of the held-out points.
 _LEAST_TOLD = 0.5
 
@@ -48,20 +50,50 @@ def choose_widths(
 def check_given(
     asked: Mapping[str, int | None], geometry: Mapping[str, SpaceGeometry], relevance: Mapping[str, Relevance]
 ) -> dict[str, Choice]:
-    """Return a choice that is weak for every width given by hand that is less than all evidence shows.
+    """Return a choice for every width given by hand that is not what the evidence shows.
 
-    A ring must break to lie on a line, and breaks wherever training began to: what is shown then is not its shape.
+    ``narrow/A``, weak, is for less than all evidence shows: a ring must break to lie on a line, and breaks wherever
+    training began to, so that what is shown is not its shape. ``leading/A`` is for more; its value is how many
+    dimensions are to carry the geometry. Distances along a ring are those of a curve that winds through all dimensions
+    there are, so these must be told. Where the two kinds of evidence differ, a private space is told the smaller
+    number, since room to spare is where what is shared hides, and a shared space, to which room does no harm, none.
     """
     found = {}
     for space, given in asked.items():
         if not given or space not in geometry:
             continue
         shown = _width(space, geometry[space], relevance[space])
-        if int(shown.value) > given and not shown.is_weak:
-            dimensions = f"{given} dimension{'s' * (given != 1)}"
-            reason = f"{dimensions} given, and the geometry shows {shown.value} ({shown.reason})"
+        dimensions = f"{given} dimension{'s' * (given != 1)} given"
+        reason = f"{dimensions}, and the geometry shows {shown.value} ({shown.reason})"
+        needed = _needed(space, shown, geometry[space])
+        if needed > given and not shown.is_weak:
             found[f"narrow/{space}"] = Choice(given, reason, is_weak=True)
+        elif 0 < needed < given:
+            others = "the others are kept near 0 unless they help to rebuild the view"
+            found[f"{LEADING}{space}"] = Choice(needed, f"{reason}; {others}")
     return found
+
+
+def filled(
+    own: Mapping[str, int],
+    asked: Mapping[str, int | None],
+    geometry: Mapping[str, SpaceGeometry],
+    relevance: Mapping[str, Relevance],
+) -> dict[str, int]:
+    """Return the widths given to spaces beyond their ``own`` in a model that seems to need all of its own."""
+    return {
+        space: width
+        for space, width in asked.items()
+        if width and space in geometry and width > own.get(space, width)
+        if _needed(space, _width(space, geometry[space], relevance[space]), geometry[space]) >= own[space]
+    }
+
+
+def _needed(space: str, shown: Choice, geometry: SpaceGeometry) -> int:
+    """Return how many dimensions are to carry the geometry of a space that may have more."""
+    if not shown.is_weak:
+        return int(shown.value)
+    return _MOST if is_arrow(space) else min(int(shown.value), spectral_dimension(geometry.spectrum))
 
 
 def spectral_dimension(spectrum: Array) -> int:

@@ -138,7 +138,8 @@ class AlternatingEpoch:
         if self.targets is not None:
             chosen = self._landmarks(self.targets)
             rows = torch.cat([rows, self.targets.landmarks[chosen]])
-            landmarks = LandmarkBatch(len(chosen), self.targets.of(positions, chosen), self.targets.lambda_geo)
+            d_geo, targets = self.targets.of(positions, chosen), self.targets
+            landmarks = LandmarkBatch(len(chosen), d_geo, targets.lambda_geo, targets.leading)
         batch = take(self.data.views, rows)
         seen = self._noisy(batch)
         with self.precision:

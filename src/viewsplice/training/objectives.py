@@ -7,13 +7,13 @@ differentiated (`alternating`), not by freezing anything here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from viewsplice._types import Latents, LossTerms, TensorViews
-from viewsplice.losses import geodesic_loss, latent_distances, predictability, squared_error
+from viewsplice.losses import extent, geodesic_loss, latent_distances, predictability, squared_error
 from viewsplice.model import SpliceNet
 from viewsplice.views import endpoints
 
@@ -35,11 +35,14 @@ class LandmarkBatch:
         By space, (batch, n_landmarks).
     lambda_geo
         Weight of the geodesic losses.
+    leading
+        By space, how many leading dimensions distances are measured in, where these are not all: the others rest.
     """
 
     n_landmarks: int
     distances: Mapping[str, Tensor]
     lambda_geo: float
+    leading: Mapping[str, int] = field(default_factory=dict)
 
 
 def measurement(model: SpliceNet, private: Mapping[str, Tensor], views: TensorViews, units: Units) -> LossTerms:
@@ -71,8 +74,9 @@ def autoencoding(
 ) -> LossTerms:
     """Return sum of ``rec/A``, plus lambda_geo x sum of ``geo/...`` when the batch ends with landmark rows (Eq. 7).
 
-    With ``lambda_dis``, plus what `disentangling` returns: the same private latents serve both. ``seen`` is what the
-    encoders see in place of the views that are to be rebuilt.
+    Spaces with more dimensions than their geometry has add lambda_geo x ``rest/...``. With ``lambda_dis``, plus what
+    `disentangling` returns: the same private latents serve both. ``seen`` is what the encoders see in place of the
+    views that are to be rebuilt.
     """
     latents = model.encode(views if seen is None else seen)
     n_rows = len(latents) - (landmarks.n_landmarks if landmarks else 0)
@@ -109,11 +113,12 @@ def regression(latents: Latents[Tensor], coordinates: Mapping[str, Tensor]) -> L
 
 def _geometry(latents: Latents[Tensor], landmarks: LandmarkBatch) -> LossTerms:
     n_rows, spaces = len(latents) - landmarks.n_landmarks, latents.spaces()
-    geometry = {
-        f"geo/{space}": geodesic_loss(latent_distances(spaces[space][:n_rows], spaces[space][n_rows:]), d_geo)
-        for space, d_geo in landmarks.distances.items()
-    }
-    terms = _summed(geometry)
+    parts = {}
+    for space, d_geo in landmarks.distances.items():
+        z = spaces[space][:, : landmarks.leading.get(space)]
+        parts[f"geo/{space}"] = geodesic_loss(latent_distances(z[:n_rows], z[n_rows:]), d_geo)
+    parts |= {f"rest/{space}": extent(spaces[space][:n_rows, width:]) for space, width in landmarks.leading.items()}
+    terms = _summed(parts)
     return LossTerms(landmarks.lambda_geo * terms.total, terms.parts)
 
 
