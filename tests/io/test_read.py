@@ -154,6 +154,22 @@ def test_a_table_or_an_archive_may_hold_several_columns(tmp_path: Path) -> None:
     assert {name: len(values) for name, values in read_columns(str(archive)).items()} == {"x": 3, "y": 3}
 
 
+def test_covariates_of_a_table_may_lack_values_and_groups_may_not(tmp_path: Path) -> None:
+    table = tmp_path / "known.csv"
+    table.write_text("speed,side,trial\n1.5,left,1\n,,2\n2,right,\n")
+    found = read_columns(str(table), 3)
+    np.testing.assert_array_equal(found["speed"], [1.5, np.nan, 2])
+    assert found["side"].tolist() == ["left", "", "right"]
+    np.testing.assert_array_equal(found["trial"], [1, 2, np.nan])
+    with pytest.raises(InputFileError, match="no label in row 4 in column 'trial'"):
+        read_column(f"{table}:trial")
+    (tmp_path / "alone.csv").write_text("left\n\nright\n")
+    assert read_columns(str(tmp_path / "alone.csv"), 3)["alone"].tolist() == ["left", "", "right"]
+    table.write_text("speed,side\n1.5,left\n2.5\n")
+    with pytest.raises(InputFileError, match="no label in row 3 in column 'side'"):
+        read_columns(str(table), 2)
+
+
 def test_a_single_column_is_called_by_its_file(tmp_path: Path) -> None:
     np.save(tmp_path / "speed.npy", np.arange(3))
     assert list(read_columns(str(tmp_path / "speed.npy"))) == ["speed"]

@@ -74,12 +74,12 @@ def test_one_outlier_takes_no_colors_from_the_others(page: Any) -> None:
 def test_what_cannot_be_read_as_numbers_is_not_offered(page: Any) -> None:
     every = ["auto", "continuous", "circular", "categorical"]
     known = {"labels": ["auto", "categorical"], "digits": every, "codes": every, "even": every}
-    known |= {"blank": ["auto", "categorical"], "nothing known": ["auto"]}
+    known |= {"blank": every, "nothing known": ["auto"]}
     for label, expected in known.items():
         page.select_option("#color-by", label=label)
         assert offered(page) == expected, label
         told = page.locator("#read-as").get_attribute("title")
-        assert ("words cannot be read as numbers" in told) == (label in ("labels", "blank"))
+        assert ("words cannot be read as numbers" in told) == (label == "labels")
 
 
 def test_labels_that_are_missing_are_gray_and_no_number(page: Any) -> None:
@@ -93,6 +93,8 @@ def test_labels_that_are_missing_are_gray_and_no_number(page: Any) -> None:
     page.select_option("#read-as", "continuous")
     assert page.locator("#legend .bar span").all_inner_texts() == ["0", "1"]
     assert "gray: no value" in page.locator("#legend").inner_text()
+    page.select_option("#color-by", label="blank")
+    assert [text[1:] for text in page.locator("#legend button").all_inner_texts()] == ["4", "missing"]
 
 
 def test_a_scale_of_angles_has_no_ends(page: Any) -> None:
