@@ -162,6 +162,10 @@ def test_svg_is_one_element_that_follows_the_page() -> None:
     assert text == to_svg(ax), "the same each time"
 
 
+def test_names_may_hold_signs_that_the_font_of_figures_lacks() -> None:
+    assert "\N{BRAIN} lgn" in to_svg(share_bars({"\N{BRAIN} lgn": SHARES}))
+
+
 def test_hatched_bars_follow_the_page_too() -> None:
     text = to_svg(share_bars({"A": SHARES}))
     assert 'style="fill: var(--c1, #D55E00)"' in text
