@@ -104,6 +104,8 @@ def read_column(text: str, n_rows: int | None = None, *, may_lack: bool = False)
     if column.dtype.kind == "S":
         with guarded(source.path, "labels in UTF-8"):
             column = np.char.decode(column, "utf-8")
+    if column.dtype.kind == "M":
+        return np.where(np.isnat(column), "", np.datetime_as_string(column))
     if column.dtype.kind in "UT":
         return np.array(column.tolist(), dtype=str)  # NumPy cannot cast StringDType, which Zarr gives, by itself
     if column.dtype.kind not in "fiub":
