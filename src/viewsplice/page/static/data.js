@@ -125,7 +125,7 @@ const MISSING = "missing";
 function shortNumber(value, span = 0) {
   if (!Number.isFinite(value)) return MISSING;
   if (Number.isInteger(value)) return String(value);
-  const more = span > 0 ? Math.ceil(Math.log10(Math.abs(value) / span)) : 0;
+  const more = span > 0 ? Math.round(Math.log10(Math.abs(value) / span)) : 0;
   return String(Number(value.toPrecision(4 + Math.min(11, Math.max(0, more)))));
 }
 
