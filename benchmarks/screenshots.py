@@ -109,7 +109,8 @@ def main() -> int:
     pages = {name: page_of(options.runs, name) for name in dict.fromkeys(name for _, name, _, _ in SHOTS)}
     with browser() as chromium:
         for picture, name, prepare, context in SHOTS:
-            page = open_page(chromium, pages[name], **context)
+            # Smooth scrolling would go on while the picture is taken.
+            page = open_page(chromium, pages[name], reduced_motion="reduce", **context)
             prepare(page)
             save(page, picture)
             page.context.close()

@@ -437,7 +437,7 @@ def test_demo(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         assert {path.name for path in Path("show").iterdir()} == {*RUN_FILES, "audit.json"}
         out, err = capsys.readouterr()
         assert "Quick demonstration" in out
-        assert "is decoded linearly from" in out
+        assert "what is decoded linearly" in out
         assert f"Audit: {json.loads(Path('show/audit.json').read_text())['findings'][0]['sentence']}" in out
         assert "disentangle 1/1" in err
         assert "16/16 B->A about view B" in err

@@ -19,6 +19,7 @@ from viewsplice.cli import main
 from viewsplice.datasets import sheet_and_lines
 from viewsplice.page import belief, leaks, look, summary
 from viewsplice.trust import AuditSettings
+from viewsplice.trust.verdict import Finding
 
 RNG = np.random.default_rng(5)
 SHARED = RNG.uniform(-1, 1, size=(120, 1))
@@ -185,7 +186,7 @@ def test_the_page_of_a_demonstration_is_made_again(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(viewsplice.demo, "demo_model", lambda: model)
     assert main(["demo", "--quick", "--out", "show", "--quiet"]) == 0
     before = Path("show/report.html").read_bytes()
-    assert "is decoded linearly from" in before.decode()
+    assert "what is decoded linearly" in before.decode()
     assert main(["report", "show", "--quiet"]) == 0
     assert Path("show/report.html").read_bytes() == before
 
@@ -237,3 +238,8 @@ def test_without_matplotlib_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["report", "run"]) == 2
     assert "pip install 'viewsplice[plot]'" in capsys.readouterr().err
+
+
+def test_a_demonstration_tells_first_what_speaks_against_it() -> None:
+    findings = [Finding("No leak found.", True), Finding("Rows: 9.", None), Finding("Refits do not agree.", False)]
+    assert viewsplice.demo.audit_sentences(findings) == ["Audit: No leak found.", "Audit: Refits do not agree."]

@@ -82,11 +82,13 @@ def test_audit_finds_rows_and_covariates_of_the_fit(capsys: pytest.CaptureFixtur
     np.save("whole.npy", few)
     few[3] = np.nan
     np.save("few.npy", few)
-    fitted("--color", "whole.npy", "--color", "few.npy")
+    np.save("side.npy", np.where(np.isnan(few), "", "left"))
+    fitted("--color", "whole.npy", "--color", "few.npy", "--color", "side.npy")
     capsys.readouterr()
     assert main(["audit", "run", "--refits", "0", "--jobs", "1"]) == 0
     out, _ = capsys.readouterr()
     assert "few is left out: it lacks values" in out
+    assert "side is left out: it lacks values" in out
     targets = {row["target"] for row in json.loads(Path("run/audit.json").read_text())["leaks"]}
     assert "whole" in targets
     assert "few" not in targets

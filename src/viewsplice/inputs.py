@@ -95,5 +95,7 @@ def check_rows(label: str, values: Array, n_rows: int) -> Array:
 
 
 def is_missing(values: Array) -> Array:
-    """Tell of every row of a covariate whether it has no number there; labels are never missing."""
+    """Tell of every row of a covariate whether it has no number or label there."""
+    if values.dtype.kind == "U":
+        return np.asarray(values == "")
     return ~np.isfinite(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)

@@ -128,8 +128,8 @@ def test_not_a_column(tmp_path: Path, shape: tuple[int, ...]) -> None:
         read_column(str(tmp_path / "x.npy"))
 
 
-def test_a_column_of_dates(tmp_path: Path) -> None:
-    np.save(tmp_path / "x.npy", np.array(["2020-01-01"], dtype="datetime64[D]"))
+def test_a_column_of_complex_numbers(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([1j]))
     with pytest.raises(InputFileError, match="expected numbers or text labels"):
         read_column(str(tmp_path / "x.npy"))
 
@@ -152,6 +152,27 @@ def test_a_table_or_an_archive_may_hold_several_columns(tmp_path: Path) -> None:
     archive = tmp_path / "known.npz"
     np.savez(archive, x=np.arange(3), y=np.arange(3.0))
     assert {name: len(values) for name, values in read_columns(str(archive)).items()} == {"x": 3, "y": 3}
+
+
+def test_dates_are_labels_and_those_that_are_missing_are_empty(tmp_path: Path) -> None:
+    np.save(tmp_path / "day.npy", np.array(["2024-03-01", "NaT"], dtype="datetime64[D]"))
+    assert read_column(str(tmp_path / "day.npy")).tolist() == ["2024-03-01", ""]
+
+
+def test_covariates_of_a_table_may_lack_values_and_groups_may_not(tmp_path: Path) -> None:
+    table = tmp_path / "known.csv"
+    table.write_text("speed,side,trial\n1.5,left,1\n,,2\n2,right,\n")
+    found = read_columns(str(table), 3)
+    np.testing.assert_array_equal(found["speed"], [1.5, np.nan, 2])
+    assert found["side"].tolist() == ["left", "", "right"]
+    np.testing.assert_array_equal(found["trial"], [1, 2, np.nan])
+    with pytest.raises(InputFileError, match="no label in row 4 in column 'trial'"):
+        read_column(f"{table}:trial")
+    (tmp_path / "alone.csv").write_text("left\n\nright\n")
+    assert read_columns(str(tmp_path / "alone.csv"), 3)["alone"].tolist() == ["left", "", "right"]
+    table.write_text("speed,side\n1.5,left\n2.5\n")
+    with pytest.raises(InputFileError, match="no label in row 3 in column 'side'"):
+        read_columns(str(table), 2)
 
 
 def test_a_single_column_is_called_by_its_file(tmp_path: Path) -> None:

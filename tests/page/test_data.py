@@ -19,7 +19,7 @@ from viewsplice._types import Array
 from viewsplice.page import features as encoding
 from viewsplice.page.blocks import Blocks
 from viewsplice.page.content import Content, Run, make_content
-from viewsplice.page.covariates import covariates
+from viewsplice.page.covariates import covariates, times_of
 from viewsplice.page.features import Components, features
 from viewsplice.page.file import write_page
 from viewsplice.page.scatter import spaces_data, themes_data
@@ -162,6 +162,24 @@ def test_covariates_are_read_by_their_type_and_name(content: Content) -> None:
     assert found["trial"]["labels"] == [str(i) for i in range(6)]
     np.testing.assert_array_equal(read(found["trial"]["block"]), rows // 50)
     json.dumps(told, allow_nan=False)
+
+
+def test_dates_and_times_are_seconds_where_there_are_many() -> None:
+    days = np.datetime64("2024-03-01") + np.arange(25)
+    seconds = 1_709_251_200 + 86_400.0 * np.arange(25)
+    for values in (days, days.astype("datetime64[ns]"), days.astype(str), days.astype(str).astype(object)):
+        np.testing.assert_array_equal(times_of(values), seconds)
+    zoned = np.array([f"{day} 12:00:00.500+02:00" for day in days])
+    np.testing.assert_array_equal(times_of(zoned), seconds + 36_000.5)
+    few_missing = np.where(np.arange(25) == 3, np.datetime64("NaT"), days)
+    np.testing.assert_array_equal(times_of(few_missing), np.where(np.arange(25) == 3, np.nan, seconds))
+    np.testing.assert_array_equal(
+        times_of(np.append(days.astype(str), "")), np.append(seconds, np.nan), "an empty cell is missing"
+    )
+    assert times_of(days[:20]) is None, "a few dates are labels"
+    assert times_of(np.append(days.astype(str), "later")) is None, "words are no times"
+    assert times_of(np.append(days.astype(str), "2024-02-31")) is None
+    assert times_of(seconds) is None, "numbers are numbers"
 
 
 def test_very_many_labels_become_fewer(content: Content, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,6 +128,10 @@ def test_every_figure_has_a_description(page: Page) -> None:
     assert len(descriptions) == len(set(descriptions)) > 15
     assert {svg["role"] for svg in pictures} == {"img"}
     assert all(canvas["aria-label"] for canvas in page.attributes("canvas"))
+    tables = [
+        str(box["aria-label"]) for box in page.attributes("div") if box.get("role") == "group" and "tabindex" in box
+    ]
+    assert "table: view, shared, private, only together, neither, rebuilt: R²" in tables
     for control in (*page.attributes("select"), *page.attributes("input")):
         assert control.get("id") or control.get("data-axis") or control.get("name") == "drag"
 

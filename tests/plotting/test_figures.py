@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from xml.etree import ElementTree
 
@@ -10,6 +11,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from viewsplice import plotting
 from viewsplice.plotting import (
     barcode_plot,
     feature_map,
@@ -20,6 +22,7 @@ from viewsplice.plotting import (
     share_bars,
     spectrum_plot,
     to_svg,
+    width_plot,
 )
 from viewsplice.plotting.canvas import GRAY, PALETTE
 from viewsplice.plotting.colors import coloring, full_turn, infer_kind
@@ -136,7 +139,7 @@ def test_leaks_stand_beside_their_nulls() -> None:
 
 
 def test_figures_go_where_they_are_told() -> None:
-    axes = Figure().subplots(6)
+    axes = Figure().subplots(7)
     points = np.arange(6.0).reshape(3, 2)
     drawn = [
         share_bars({"A": SHARES}, ax=axes[0]),
@@ -145,8 +148,17 @@ def test_figures_go_where_they_are_told() -> None:
         feature_map(points, points[:, 0], ax=axes[3]),
         barcode_plot(points, ax=axes[4]),
         leak_plot([LEAK], ax=axes[5]),
+        width_plot(np.array([0.0, 0.9]), ax=axes[6]),
     ]
     assert all(one is other for one, other in zip(drawn, axes, strict=True))
+
+
+@pytest.mark.parametrize("name", sorted({*plotting.__all__} - {"ColorKind", "scan_plot", "to_png", "to_svg"}))
+def test_every_figure_takes_axes_and_returns_axes(name: str) -> None:
+    signature = inspect.signature(getattr(plotting, name))
+    assert signature.parameters["ax"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert signature.parameters["ax"].default is None
+    assert signature.return_annotation == "Axes"
 
 
 def test_svg_is_one_element_that_follows_the_page() -> None:
@@ -160,6 +172,10 @@ def test_svg_is_one_element_that_follows_the_page() -> None:
     assert "currentColor" in text
     assert not re.search(r"#000000|metadata|xmlns|<!DOCTYPE|id=\"figure", text)
     assert text == to_svg(ax), "the same each time"
+
+
+def test_names_may_hold_signs_that_the_font_of_figures_lacks() -> None:
+    assert "\N{BRAIN} lgn" in to_svg(share_bars({"\N{BRAIN} lgn": SHARES}))
 
 
 def test_hatched_bars_follow_the_page_too() -> None:

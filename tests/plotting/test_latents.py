@@ -198,3 +198,4 @@ def test_rows_without_a_label_are_missing_and_gray() -> None:
     np.testing.assert_array_equal(found.values, [2, 3, 1, 3, 0])
     assert found.color(3) == GRAY
     assert coloring(np.array([1.0, np.nan, 0.0]), "categorical", 3).labels == ("0.0", "1.0", "missing")
+    assert coloring(np.array(["b", "", " ", "a"]), None, 4).labels == ("a", "b", "missing"), "an empty cell of a table"

@@ -77,7 +77,7 @@ def read_array(source: str | Source) -> Array:
     return _native(array)
 
 
-def read_column(text: str, n_rows: int | None = None) -> Array:
+def read_column(text: str, n_rows: int | None = None, *, may_lack: bool = False) -> Array:
     """Return one number or text label per row, (rows,), as for groups and colors.
 
     Parameters
@@ -87,11 +87,13 @@ def read_column(text: str, n_rows: int | None = None) -> Array:
         .h5ad or .h5mu file may be ``obs/NAME``.
     n_rows
         How many rows are expected, if known: it tells a header from a label in a file of text only.
+    may_lack
+        Whether cells of a table may be empty: NaN among numbers, an empty text among labels.
     """
     source = parse_source(text)
     if _reader(source)[0] is read_table:
         with guarded(source.path, "a column of UTF-8 text"):
-            return read_labels(source.path, source.key, n_rows)
+            return read_labels(source.path, source.key, n_rows, may_lack=may_lack)
     if source.key and source.key.startswith(_OBS) and _reader(source)[0] in (read_h5ad, read_h5mu):
         with guarded(source.path, "a column of obs"):
             return read_obs(source.path, source.key.removeprefix(_OBS))
@@ -102,6 +104,8 @@ def read_column(text: str, n_rows: int | None = None) -> Array:
     if column.dtype.kind == "S":
         with guarded(source.path, "labels in UTF-8"):
             column = np.char.decode(column, "utf-8")
+    if column.dtype.kind == "M":
+        return np.where(np.isnat(column), "", np.datetime_as_string(column))
     if column.dtype.kind in "UT":
         return np.array(column.tolist(), dtype=str)  # NumPy cannot cast StringDType, which Zarr gives, by itself
     if column.dtype.kind not in "fiub":
@@ -112,7 +116,7 @@ def read_column(text: str, n_rows: int | None = None) -> Array:
 def read_columns(text: str, n_rows: int | None = None) -> dict[str, Array]:
     """Return columns by name: the one that `read_column` returns, or all of a table with a header or a .npz file.
 
-    The name is the one given (``name=path``), else the key, else that of the file.
+    The name is the one given (``name=path``), else the key, else that of the file. Cells of tables may be empty.
     """
     source = parse_source(text)
     name = source.name or (source.key or source.path.stem).rsplit("/", 1)[-1]
@@ -125,8 +129,8 @@ def read_columns(text: str, n_rows: int | None = None) -> dict[str, Array]:
             with guarded(source.path, "a table in UTF-8 text"):
                 names = column_names(source.path)
     if len(names) < 2:
-        return {name: read_column(text, n_rows)}
-    return {one: read_column(f"{source.path}:{one}", n_rows) for one in names}
+        return {name: read_column(text, n_rows, may_lack=True)}
+    return {one: read_column(f"{source.path}:{one}", n_rows, may_lack=True) for one in names}
 
 
 def read_names(text: str) -> list[str] | None:

@@ -55,7 +55,7 @@ def read_table(path: Path, key: str | None) -> Array:
     return table
 
 
-def read_labels(path: Path, key: str | None, n_rows: int | None = None) -> Array:
+def read_labels(path: Path, key: str | None, n_rows: int | None = None, *, may_lack: bool = False) -> Array:
     """Return one column as numbers or, when a cell is not a number, as text, (rows,).
 
     Parameters
@@ -67,6 +67,8 @@ def read_labels(path: Path, key: str | None, n_rows: int | None = None) -> Array
         numbers, or the one row too many.
     n_rows
         How many rows are expected, if known.
+    may_lack
+        Whether cells may be empty: NaN among numbers, an empty text among labels.
     """
     with path.open(encoding=_ENCODING, newline="") as file:
         delimiter = _delimiter(file.readline()) or ","
@@ -78,16 +80,24 @@ def read_labels(path: Path, key: str | None, n_rows: int | None = None) -> Array
         raise _no_rows(path)
     name = choose(path, key, rows[0], "column") if key is not None or len(rows[0]) > 1 else None
     place = 0 if name is None else rows[0].index(name)
-    for line, row in enumerate(rows, start=1):
-        if place >= len(row) or not row[place]:
-            raise InputFileError(f"{path} has no label in row {line}; expected one in every row")
-    cells = [row[place] for row in rows]
-    is_number = [_is_number(cell) for cell in cells]
+    cells = [_label(path, rows, line, place, may_lack=may_lack) for line in range(1, len(rows) + 1)]
+    # What is missing is no label either: it decides nothing.
+    is_number = [not cell or _is_number(cell) for cell in cells]
     only_first_is_text = len(cells) > 1 and not is_number[0] and all(is_number[1:])
     n_header = int(name is not None or only_first_is_text or (len(cells) - 1 == n_rows and not is_number[0]))
     if len(cells) == n_header:
         raise _no_rows(path)
     return _as_column(cells[n_header:]) if all(is_number[n_header:]) else np.array(cells[n_header:])
+
+
+def _label(path: Path, rows: Sequence[Sequence[str]], line: int, place: int, *, may_lack: bool) -> str:
+    """Return a cell of a line counted from 1; the only one of a column alone may be missing as an empty line."""
+    row = rows[line - 1]
+    is_there = place < len(row) or len(rows[0]) == 1
+    if is_there and (may_lack or any(row[place : place + 1])):
+        return row[place] if place < len(row) else ""
+    column = f" in column {rows[0][place]!r}" if len(rows[0]) > 1 else ""
+    raise InputFileError(f"{path} has no label in row {line}{column}; expected one in every row")
 
 
 def column_names(path: Path) -> list[str]:
@@ -101,7 +111,7 @@ def _as_column(cells: Sequence[str]) -> Array:
     try:
         return np.array([int(cell) for cell in cells], dtype=np.int64)
     except ValueError:
-        return np.array([float(cell) for cell in cells])
+        return np.array([float(cell or "nan") for cell in cells])
     except OverflowError:
         return np.array(cells)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -10,13 +12,15 @@ from viewsplice._types import Array
 from viewsplice.page.blocks import Blocks
 from viewsplice.page.content import Content
 from viewsplice.plotting import ColorKind
-from viewsplice.plotting.colors import category_codes, full_turn, infer_kind
+from viewsplice.plotting.colors import MAX_LABELS, MISSING, category_codes, full_turn, infer_kind
 
 # Labels beyond these would only make the page large; the rarest become one.
 _MOST_LABELS = 5_000
 _REST = "(other)"
 # Rounding beyond this part of the range can be seen.
 _ROUGH = 1e-4
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d.*)?")
+_DAY = 86_400.0
 
 
 def covariates(content: Content, blocks: Blocks) -> list[dict[str, Any]]:
@@ -31,21 +35,54 @@ def covariates(content: Content, blocks: Blocks) -> list[dict[str, Any]]:
     if content.views.groups is not None:
         known.append(_encoded("group", content.views.groups[rows], "categorical", blocks))
     for name, values in content.colors.items():
-        kind = content.kinds.get(name) or infer_kind(values, name)
-        known.append(_encoded(name, values[rows], kind, blocks))
+        seconds = None if name in content.kinds else times_of(values)
+        if seconds is None:
+            kind = content.kinds.get(name) or infer_kind(values, name)
+            known.append(_encoded(name, values[rows], kind, blocks))
+        else:
+            told = _encoded(name, seconds[rows], "continuous", blocks)
+            known.append({**told, "turn": _DAY, "is_time": True})
     return known
+
+
+def times_of(values: Array) -> Array | None:
+    """Return seconds since 1970 where values are more dates or times than labels can be told apart, else None.
+
+    Without a time zone they are taken as they stand; what is missing is NaN.
+    """
+    if values.dtype.kind not in "MUO":
+        return None
+    labels, places = category_codes(values.astype(str) if values.dtype.kind == "M" else values)
+    found = [_seconds(label) for label in labels]
+    if sum(seconds is not None for seconds in found) <= MAX_LABELS:
+        return None
+    if any(seconds is None and label not in (MISSING, "NaT") for label, seconds in zip(labels, found, strict=True)):
+        return None
+    return np.array([np.nan if seconds is None else seconds for seconds in found])[places]
+
+
+def _seconds(text: str) -> float | None:
+    """Return the seconds since 1970 of a date in the form 2024-03-01, perhaps with a time; None for other text."""
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _encoded(name: str, values: Array, kind: ColorKind, blocks: Blocks) -> dict[str, Any]:
     # The reader may take numbers for angles, whatever they were taken for here; text has no turn.
     turn = full_turn(values.astype(np.float64), name) if values.dtype.kind in "fiub" else None
+    told = {"name": name, "kind": kind, "turn": turn, "is_time": False}
     if kind == "categorical":
         labels, places = _fewer(*category_codes(values))
-        return {"name": name, "kind": kind, "turn": turn, "labels": labels, "block": blocks.add(places, "u2")}
+        return {**told, "labels": labels, "block": blocks.add(places, "u2")}
     numbers = values.astype(np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     shown = "none" if np.isnan(numbers).all() else kind
-    return {"name": name, "kind": shown, "turn": turn, "labels": None, "block": blocks.add(numbers, _width(numbers))}
+    return {**told, "kind": shown, "labels": None, "block": blocks.add(numbers, _width(numbers))}
 
 
 def _width(numbers: Array) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import Path
 
 from viewsplice.io import write_atomic
@@ -12,7 +11,7 @@ from viewsplice.page.content import Content
 from viewsplice.page.covariates import covariates
 from viewsplice.page.features import features
 from viewsplice.page.look import look_section
-from viewsplice.page.markup import count_doubts, fill_page, joined
+from viewsplice.page.markup import count_doubts, fill_page, joined, typeset
 from viewsplice.page.provenance import provenance_section
 from viewsplice.page.scatter import spaces_data, themes_data
 from viewsplice.page.summary import summary_section
@@ -39,7 +38,7 @@ def write_page(content: Content, path: Path, title: str | None = None) -> Path:
         believed,
         provenance_section(content),
     ]
-    head = "".join(f'<p class="about">{escape(note)}</p>' for note in content.run.notes)
+    head = "".join(f'<p class="about">{typeset(note, content.spaces)}</p>' for note in content.run.notes)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, fill_page(title, head, sections, blocks.html(data)).encode())
     return path

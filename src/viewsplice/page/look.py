@@ -91,7 +91,8 @@ def _maps(content: Content, data: dict[str, Any]) -> str:
     return (
         "<h3>Features over the spaces</h3><p>Each picture is the mean of one feature in every part of a space (along "
         "its first two axes if it has more), such as the receptive field of a neuron, in colors from its own lowest "
-        "to its own highest mean: a feature that is mostly noise looks no paler. What counts is below it, the share of "
+        "to its own highest mean: a feature that is mostly noise looks no paler. Parts with few rows are drawn nearer "
+        "to the mean of all. What counts is below it, the share of "
         'the feature\'s variance that is <span class="key shared"></span> shared, <span class="key private"></span> '
         'private, <span class="key both"></span> in both of these, <span class="key together"></span> only both '
         'together, or <span class="key neither"></span> neither, '

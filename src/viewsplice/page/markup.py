@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from html import escape, unescape
 from importlib.metadata import version
 from importlib.resources import files
 from string import Template
@@ -100,7 +100,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, is_text: bool =
     lines = f"<thead><tr>{top}</tr></thead>" if head else ""
     kind = "table text" if is_text else "table"
     # Wide tables scroll by themselves, so the keyboard must reach them.
-    start = f'<div class="{kind}" tabindex="0" role="region" aria-label="table">'
+    named = escape(", ".join(unescape(re.sub("<.*?>", "", cell)) for cell in head))
+    label = f"table: {named}" if head else "table"
+    start = f'<div class="{kind}" tabindex="0" role="group" aria-label="{label}">'
     return f"{start}<table>{lines}<tbody>{body}</tbody></table></div>"
 
 

@@ -97,9 +97,9 @@ def scatter_html(content: Content, data: dict[str, Any]) -> str:
         "counted from 0.</p>"
         '<p id="no-webgl" class="note warn" hidden><b>Careful.</b> This browser has no WebGL 2: points are drawn more '
         "slowly, and all with one marker.</p>"
-        f"{_controls(data)}"
+        f'<div id="scatter">{_controls(data)}'
         '<div id="legend" aria-live="polite"></div>'
-        f'<div id="spaces" data-drag="move" data-count="{len(data["spaces"])}">{panels}</div>'
+        f'<div id="spaces" data-drag="move" data-count="{len(data["spaces"])}">{panels}</div></div>'
         '<p><output id="selection">No rows selected.</output> '
         '<button type="button" id="clear" hidden>Clear</button></p>'
         '<details id="selected-box" hidden><summary>Numbers of the selected rows</summary>'
@@ -201,7 +201,8 @@ def _feature_choice(data: dict[str, Any]) -> str:
     return (
         '<div class="group" id="feature-choice" hidden>'
         f'<label>View <select id="feature-view">{views}</select></label>'
-        '<label>Feature (number or name) <input type="text" id="feature-name" value="0" autocomplete="off"></label>'
+        '<label>Feature (number or name) <input type="text" id="feature-name" value="0" list="feature-names" '
+        'autocomplete="off"></label><datalist id="feature-names"></datalist>'
         '<button type="button" id="feature-before" aria-label="previous feature">&lsaquo;</button>'
         '<button type="button" id="feature-next" aria-label="next feature">&rsaquo;</button></div>'
     )

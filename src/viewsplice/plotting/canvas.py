@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -45,7 +46,9 @@ def to_svg(ax: Axes) -> str:
     page from light to dark. The same figure gives the same text each time.
     """
     file = io.StringIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "viewsplice"}):
+    # Browsers have glyphs that the font by which text is measured lacks, such as emoji.
+    with warnings.catch_warnings(), rc_context({"svg.fonttype": "none", "svg.hashsalt": "viewsplice"}):
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
         _figure(ax).savefig(file, format="svg", dpi=_RASTER_DPI, transparent=True, metadata={"Date": None})
     text = file.getvalue()
     text = re.sub("<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib import colormaps
@@ -161,17 +161,18 @@ def _categories(values: Array) -> Coloring:
 def category_codes(values: Array) -> tuple[list[str], Array]:
     """Return the distinct labels as text, sorted, and the place of each row's label among them, (n,).
 
-    Rows without a label come last, as "missing".
+    Rows without a label, or with an empty one, come last, as "missing".
     """
-    if values.dtype.kind == "O":
-        is_missing = np.array([not isinstance(value, str) and str(value) in _NO_LABEL for value in values], dtype=bool)
-    else:
-        is_missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    is_missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
     told = values[~is_missing]
     names, found = np.unique(told.astype(str) if told.dtype.kind == "O" else told, return_inverse=True)
     places = np.full(len(values), len(names))
     places[~is_missing] = found
     return [*(str(name) for name in names), *[MISSING] * bool(is_missing.any())], places
+
+
+def _is_missing(label: Any) -> bool:
+    return not label.strip() if isinstance(label, str) else str(label) in _NO_LABEL
 
 
 def frequent(places: Array, n_labels: int) -> Array:

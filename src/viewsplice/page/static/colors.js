@@ -21,12 +21,12 @@ function readAs(variable, wanted) {
   if (wanted === "auto" || wanted === variable.kind) return variable;
   if (wanted === "categorical") return asCategories(variable);
   const values = variable.labels ? labelNumbers(variable) : variable.values;
-  const { range, cut } = colorEnds(values);
+  const { cut, ...found } = colorEnds(values, variable.isTime);
   const [low, high] = ends(values);
   const isRadians = Math.max(Math.abs(low), Math.abs(high)) <= 2 * Math.PI * 1.000001;
   // A covariate knows its turn by its name, too: orientations are the same after half of one.
   const turn = variable.turn || (isRadians ? 2 * Math.PI : 360);
-  return { ...variable, kind: wanted, labels: null, values, range, turn, cut: wanted === "circular" ? "" : cut };
+  return { ...variable, ...found, kind: wanted, labels: null, values, turn, cut: wanted === "circular" ? "" : cut };
 }
 
 // Labels as numbers, where all but a missing one are; else null.
@@ -43,7 +43,7 @@ function asCategories(variable) {
   const distinct = [...new Set(variable.values)].sort((a, b) => Number.isNaN(a) - Number.isNaN(b) || a - b);
   const places = new Map(distinct.map((value, place) => [value, place]));
   const values = Uint32Array.from(variable.values, (value) => places.get(value));
-  return { ...variable, kind: "categorical", labels: distinct.map(shortNumber), values, cut: "" };
+  return { ...variable, kind: "categorical", labels: distinct.map((value) => toldValue(variable, value)), values, cut: "" };
 }
 
 // The labels that have a color of their own: all, or the most frequent of more than twenty.

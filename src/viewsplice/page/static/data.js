@@ -106,23 +106,41 @@ function withRoom([low, high]) {
 }
 
 // The ends of a scale of colors, and what to say where values lie beyond them.
-function colorEnds(values) {
+function colorEnds(values, isTime = false) {
   const range = shownEnds(values, 0.01, LONG_TAILS_OF_COLORS);
   const isBeyond = (value) => value < range[0] || value > range[1];
   const n = values.filter(isBeyond).length;
   const where = values.length < 100 ? "short of the lowest and the highest row" : "at 1 % and 99 % of the rows";
-  const [low, high] = ends(values).map(shortNumber);
+  const all = ends(values);
+  const span = all[1] - all[0];
+  const [low, high] = all.map((value) => toldValue({ isTime, span }, value));
   const said = `Colors end ${where}: ${counted(n)} ${n === 1 ? "value lies" : "values lie"} beyond, all are from ${low} to ${high}.`;
-  return { range, cut: n ? said : "" };
+  return { range, cut: n ? said : "", isTime, span };
 }
 
 // What rows without a value are called, as in the labels that come with the page.
 const MISSING = "missing";
 
-// Four digits, but whole numbers as they are: trial 12345 is not trial 12350.
-function shortNumber(value) {
+// Four digits, or as many as tell apart numbers within a span; whole numbers as they are: trial 12345 is not trial 12350.
+function shortNumber(value, span = 0) {
   if (!Number.isFinite(value)) return MISSING;
-  return String(Number.isInteger(value) ? value : Number(value.toPrecision(4)));
+  if (Number.isInteger(value)) return String(value);
+  const more = span > 0 ? Math.round(Math.log10(Math.abs(value) / span)) : 0;
+  return String(Number(value.toPrecision(4 + Math.min(11, Math.max(0, more)))));
+}
+
+const LAST_SECOND = 8.64e12;
+
+// Seconds since 1970 as a date and, but for midnight, a time.
+function moment(seconds) {
+  if (!(Math.abs(seconds) <= LAST_SECOND)) return shortNumber(seconds);
+  return new Date(1000 * seconds).toISOString().replace("T", " ").replace(/Z$/, "").replace(/( 00:00:00)?\.000$/, "");
+}
+
+// A value of a variable in words.
+function toldValue(variable, value) {
+  if (variable.labels) return variable.labels[value];
+  return variable.isTime ? moment(value) : shortNumber(value, variable.span);
 }
 
 function counted(number) {
@@ -135,14 +153,22 @@ const nothing = { label: "", kind: "none", values: null, labels: null };
 function covariateVariable(covariate) {
   const values = numbers(covariate.block);
   return {
+    covariate,
     label: covariate.name,
     kind: covariate.kind,
     turn: covariate.turn,
     labels: covariate.labels,
     values,
     note: "",
-    ...(covariate.kind === "continuous" ? colorEnds(values) : { range: null, cut: "" }),
+    ...(covariate.kind === "continuous" ? colorEnds(values, covariate.is_time) : { range: null, cut: "" }),
   };
+}
+
+// The value of a row in words; the span of all is kept, since the pointer asks at every move.
+function toldCovariate(covariate, row) {
+  const values = numbers(covariate.block);
+  if (covariate.span === undefined) covariate.span = covariate.labels ? 0 : ends(values)[1] - ends(values)[0];
+  return toldValue({ labels: covariate.labels, isTime: covariate.is_time, span: covariate.span }, values[row]);
 }
 
 function featureVariable(view, feature) {
@@ -150,6 +176,8 @@ function featureVariable(view, feature) {
   return {
     label: `${view.view}, feature ${featureName(view, feature)}`,
     kind: "continuous",
+    view,
+    feature,
     turn: null,
     labels: null,
     values,

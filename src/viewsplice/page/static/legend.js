@@ -11,7 +11,9 @@ function drawLegend(app) {
   }
   box.append(textElement("strong", shown.label));
   if (shown.kind === "categorical") box.append(labelList(app, painted.entries));
-  else box.append(shown.kind === "circular" ? wheel(shown) : bar(shown));
+  else if (shown.kind === "circular") box.append(wheel(shown));
+  else if (shown.range[0] < shown.range[1]) box.append(bar(shown));
+  else box.append(textElement("span", `all values are ${toldValue(shown, shown.range[0])}`));
   const isLeftOut = app.panels.some((panel) => panel.isLine) ? ", left out where the height is the color variable" : "";
   if (!shown.labels && shown.values.some(Number.isNaN)) box.append(textElement("span", `gray: no value${isLeftOut}`, "quiet"));
   for (const note of [shown.note, shown.cut]) if (note) box.append(textElement("span", note, "quiet"));
@@ -29,14 +31,14 @@ function bar(variable) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [256, 1];
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `colors from ${shortNumber(variable.range[0])} to ${shortNumber(variable.range[1])}`);
+  canvas.setAttribute("aria-label", `colors from ${variable.range.map((value) => toldValue(variable, value)).join(" to ")}`);
   const context = canvas.getContext("2d");
   const table = numbers(theme().continuous);
   for (let i = 0; i < 256; i += 1) {
     context.fillStyle = cssColor(table.subarray(3 * i, 3 * i + 3));
     context.fillRect(i, 0, 1, 1);
   }
-  const [low, high] = variable.range.map(shortNumber);
+  const [low, high] = variable.range.map((value) => toldValue(variable, value));
   box.append(textElement("span", low), canvas, textElement("span", high));
   return box;
 }
@@ -47,7 +49,8 @@ function wheel(variable) {
   [canvas.width, canvas.height] = [88, 88];
   canvas.className = "wheel";
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `a wheel of colors, one turn is ${shortNumber(variable.turn)}`);
+  const turn = turnName(variable);
+  canvas.setAttribute("aria-label", `a wheel of colors, one turn is ${turn}`);
   const context = canvas.getContext("2d");
   const table = numbers(theme().circular);
   for (let i = 0; i < 256; i += 1) {
@@ -58,9 +61,14 @@ function wheel(variable) {
     context.strokeStyle = cssColor(table.subarray(3 * i, 3 * i + 3));
     context.stroke();
   }
-  const turn = variable.turn === 360 || variable.turn === 180 ? `${variable.turn}°` : "2π";
-  box.append(canvas, textElement("span", `0 at the right, counterclockwise; one turn is ${turn}`, "quiet"));
+  const start = variable.isTime ? "midnight" : "0";
+  box.append(canvas, textElement("span", `${start} at the right, counterclockwise; one turn is ${turn}`, "quiet"));
   return box;
+}
+
+function turnName({ turn, isTime }) {
+  if (isTime) return "a day";
+  return turn === 360 || turn === 180 ? `${turn}°` : "2π";
 }
 
 const MARKS = ["●", "▲", "■"];

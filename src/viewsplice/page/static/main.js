@@ -16,6 +16,7 @@ class App {
     const boxes = [...document.querySelectorAll(".space")];
     this.panels = boxes.map((box) => new Panel(this, page.spaces[Number(box.dataset.space)], box));
     this.listen();
+    this.offerNames();
     this.colorByChoice();
     new ResizeObserver(() => this.panels.forEach((panel) => this.request(panel))).observe(element("spaces"));
   }
@@ -39,6 +40,7 @@ class App {
     this.painted = paint(this.shown);
     this.painter.setColors(this.painted);
     drawLegend(this);
+    if (this.maps) this.maps.mark();
     for (const panel of this.panels) {
       if (panel.isLine) panel.place();
       else this.request(panel);
@@ -72,10 +74,17 @@ class App {
     if (feature >= 0) this.color(featureVariable(view, feature));
   }
 
+  // What the field for a feature completes: the names of the chosen view, if it has any.
+  offerNames() {
+    const names = page.features[Number(element("feature-view").value)]?.names || [];
+    element("feature-names").replaceChildren(...names.map((name) => new Option(name)));
+  }
+
   colorByFeature(view, feature) {
     if (element("color-by").value !== "feature") element("read-as").value = "auto";
     element("color-by").value = "feature";
     element("feature-view").value = String(page.features.indexOf(view));
+    this.offerNames();
     element("feature-name").value = featureName(view, feature);
     this.colorByChoice();
   }
@@ -120,18 +129,15 @@ class App {
     }
   }
 
-  // Row, group and covariates of a row, as terms and their descriptions.
+  // Row, color, group and covariates, as terms and their descriptions: the last ones may find no room.
   facts(row) {
-    const told = [["row", String(rowNumber(row))]];
-    for (const covariate of page.covariates) {
-      const value = numbers(covariate.block)[row];
-      told.push([covariate.name, covariate.labels ? covariate.labels[value] : shortNumber(value)]);
-    }
     const { shown } = this;
-    if (shown.kind !== "none" && !page.covariates.some((covariate) => covariate.name === shown.label)) {
-      told.push([shown.label, shown.labels ? shown.labels[shown.values[row]] : shortNumber(shown.values[row])]);
+    const told = [["row", String(rowNumber(row))]];
+    if (shown.kind !== "none") told.push([shown.label, toldValue(shown, shown.values[row])]);
+    for (const covariate of page.covariates) {
+      if (covariate !== shown.covariate) told.push([covariate.name, toldCovariate(covariate, row)]);
     }
-    return told.flatMap(([term, value]) => [textElement("dt", term), textElement("dd", value)]);
+    return told.flatMap(([term, value]) => [textElement("dt", clipped(term)), textElement("dd", clipped(value))]);
   }
 
   hideHint() {
@@ -146,6 +152,7 @@ class App {
       this.colorByChoice();
     });
     element("read-as").addEventListener("change", () => this.color(this.raw));
+    element("feature-view").addEventListener("change", () => this.offerNames());
     for (const id of ["feature-view", "feature-name"]) {
       element(id).addEventListener("change", () => this.colorByTypedFeature());
     }
@@ -193,6 +200,13 @@ class App {
     for (const panel of this.panels) panel.place();
     this.color(this.raw);
   }
+}
+
+const LONGEST_FACT = 60;
+
+function clipped(text) {
+  const signs = [...text];
+  return signs.length <= LONGEST_FACT ? text : `${signs.slice(0, LONGEST_FACT - 1).join("")}…`;
 }
 
 function element(id) {

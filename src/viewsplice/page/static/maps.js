@@ -39,15 +39,26 @@ class Maps {
   extend() {
     const start = this.grid.children.length;
     for (const feature of this.order.slice(start, start + TILES_AT_ONCE)) this.grid.append(this.tile(feature));
+    this.mark();
     const shown = this.grid.children.length;
     this.more.hidden = shown >= this.order.length;
     document.getElementById("maps-count").textContent = `${shown < this.order.length ? `${shown} of` : "all"} ${this.order.length} features of ${this.view.view}`;
+  }
+
+  // Marks the picture of the feature that colors the spaces.
+  mark() {
+    const { view, feature } = this.app.raw;
+    for (const tile of this.grid.children) {
+      if (view === this.view && tile.dataset.feature === String(feature)) tile.setAttribute("aria-current", "true");
+      else tile.removeAttribute("aria-current");
+    }
   }
 
   tile(feature) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "tile";
+    button.dataset.feature = String(feature);
     button.title = "color all spaces by this feature";
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [TILE, TILE];
@@ -58,7 +69,11 @@ class Maps {
     drawMap(canvas, this.places, featureValues(this.view, feature));
     button.append(canvas, textElement("span", name, "name"), shareBar(shares));
     button.append(...said.slice(0, 2).map((text) => textElement("span", text, "quiet")));
-    button.addEventListener("click", () => this.app.colorByFeature(this.view, feature));
+    button.addEventListener("click", () => {
+      this.app.colorByFeature(this.view, feature);
+      // The spaces are far above, and a choice must be seen to do something.
+      document.getElementById("scatter").scrollIntoView({ block: "start" });
+    });
     return button;
   }
 }
@@ -101,7 +116,9 @@ function binPlaces(space) {
   return { n, isLine: !y, bins: Uint16Array.from(x, (column, i) => (y ? (n - 1 - y[i]) * n + column : column)) };
 }
 
-// The mean of the values in every bin and, with less weight, its neighbors; NaN where there are no rows.
+// The mean of the values in every bin and, with less weight, its neighbors, as if each held one average row more: a bin of
+// one row has the color of noise else, and as the highest or lowest of all it would take the colors from the others. NaN
+// where there are no rows.
 function binMeans({ n, isLine, bins }, values) {
   const sums = new Float64Array(isLine ? n : n * n);
   const counts = new Float64Array(sums.length);
@@ -112,7 +129,9 @@ function binMeans({ n, isLine, bins }, values) {
   }
   const smooth = (cells) => (isLine ? blurred(cells, n, 1) : blurred(blurred(cells, n, 1), n, n));
   const [near, weights] = [smooth(sums), smooth(counts)];
-  return near.map((sum, bin) => (counts[bin] ? sum / weights[bin] : NaN));
+  const total = (cells) => cells.reduce((sum, cell) => sum + cell, 0);
+  const [mean, one] = [total(sums) / total(counts), isLine ? 4 : 16];
+  return near.map((sum, bin) => (counts[bin] ? (sum + one * mean) / (weights[bin] + one) : NaN));
 }
 
 // Weights 1, 2, 1 along one direction of a grid that is n cells wide.
