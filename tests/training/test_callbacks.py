@@ -58,6 +58,6 @@ def test_the_time_left_is_that_of_the_fit_at_hand(monkeypatch):
 
 
 def test_summary_prefers_validation_rows_but_geometry_has_only_training_ones():
-    terms = {"rec/A": 1.0, "geo/A": 0.5, "val/rec/A": 2.0, "val/dis/A->B": 0.25}
-    assert summary(terms) == "geo 0.5000 rec 2.0000 dis 0.2500"
+    terms = {"rec/A": 1.0, "geo/A": 0.5, "rest/A": 0.125, "val/rec/A": 2.0, "val/dis/A->B": 0.25}
+    assert summary(terms) == "geo 0.5000 rest 0.1250 rec 2.0000 dis 0.2500"
     assert summary({"rec/A": 1.0, "dis/A->B": 0.5}) == "rec 1.0000 dis 0.5000"

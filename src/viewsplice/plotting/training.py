@@ -20,6 +20,7 @@ _KINDS = {
     "pred": "measurement error (pred)",
     "dis": "leak still measured (dis)",
     "geo": "distance error (geo)",
+    "rest": "extent of spare dimensions (rest)",
 }
 _FEW = 15
 _NARROW = 0.3

@@ -23,10 +23,10 @@ def progress(stream: TextIO | None = None) -> Callback:
 def summary(terms: dict[str, float]) -> str:
     """Return the sums of each kind of loss, such as ``rec 0.12 dis 0.01``, validation rows where there are any."""
     kinds: dict[str, float] = {}
-    is_validated = any(name.startswith("val/rec/") for name in terms)
+    validated = {name.split("/")[1] for name in terms if name.startswith("val/")}
     for name, value in terms.items():
         kind = name.removeprefix("val/").split("/")[0]
-        if name.startswith("val/") == (is_validated and kind != "geo"):
+        if name.startswith("val/") == (kind in validated):
             kinds[kind] = kinds.get(kind, 0.0) + value
     return " ".join(f"{kind} {value:.4f}" for kind, value in kinds.items())
 
