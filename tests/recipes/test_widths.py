@@ -191,25 +191,39 @@ def test_a_width_given_by_hand_that_is_less_than_the_evidence_is_told():
     assert not check_given({"A": 1}, geometry, weak), "weak evidence does not speak against a user"
 
 
-def test_a_width_given_by_hand_that_is_more_than_the_evidence_says_which_dimensions_carry_the_geometry():
+def test_private_dimensions_given_beyond_the_evidence_are_told_which_carry_the_geometry():
     geometry = {space: evidence(width) for space, width in zip(OPEN, (2, 1, 2, 2), strict=True)}
     seen = dict.fromkeys(OPEN, THERE)
     found = check_given({"A": 10, "B": 1, "A->B": 2, "B->A": 3}, geometry, seen)
-    assert {name: choice.value for name, choice in found.items()} == {"leading/A": 2, "leading/B->A": 2}
-    assert not any(choice.is_weak for choice in found.values()), "no reason for caution"
+    assert {name: choice.value for name, choice in found.items()} == {"leading/A": 2}, "room does no harm to B->A"
+    assert not found["leading/A"].is_weak, "no reason for caution"
     assert found["leading/A"].reason.startswith(
         "10 dimensions given, and the geometry shows 2 (held-out R² by width 1:"
     )
-    assert found["leading/A"].reason.endswith("; the others are kept near 0 unless they help to rebuild the view")
+    assert found["leading/A"].reason.endswith(
+        "; 2 to carry it, the others are kept near 0 unless they help to rebuild the view"
+    )
     assert not check_given({"A": 3}, geometry, {"A": Relevance(0.0, 1.0)}), "nothing there carries a geometry"
 
 
-def test_where_the_evidence_differs_private_spaces_are_told_the_smaller_number_and_shared_ones_none():
-    curve = [0.0, 0.4, 0.7, 0.8, 0.95]  # still rises: four dimensions, or more
-    geometry = {space: evidence(2, curve=curve) for space in ("A", "A->B")}
+RISING = [0.0, 0.4, 0.7, 0.8, 0.95]  # four dimensions, or more: weak evidence
+
+
+@pytest.mark.parametrize(
+    ("spectrum", "leading"),
+    [
+        ([1.0, 0.9, 0.2, 0.1, 0.02, -0.25], 2),  # a ring: the others do not stand out
+        ([1.0, 0.82, 0.28, 0.25, 0.09, -0.22], 2),  # one that almost winds twice: the gap decides
+        ([1.0, 0.19, 0.009, 0.001, 0.0, -0.01], 2),  # a sheet, though the first eigenvalue is far above the second
+        ([1.0, 0.9, 0.8, 0.7, 0.01, -0.001], 4),
+        ([1.0, 0.01, 0.01, 0.01, 0.01, -0.001], 1),
+    ],
+)
+def test_where_the_evidence_is_weak_the_largest_gap_of_the_spectrum_counts(spectrum, leading):
+    geometry = {space: evidence(2, curve=RISING, spectrum=spectrum) for space in ("A", "A->B")}
     found = check_given({"A": 10, "A->B": 10}, geometry, dict.fromkeys(OPEN, THERE))
-    assert {name: choice.value for name, choice in found.items()} == {"leading/A": 2}
-    assert not check_given({"A": 2, "A->B": 2}, geometry, dict.fromkeys(OPEN, THERE))
+    assert {name: choice.value for name, choice in found.items()} == {"leading/A": leading}
+    assert not check_given({"A": leading, "A->B": 1}, geometry, dict.fromkeys(OPEN, THERE))
 
 
 def test_a_private_space_is_filled_where_all_evidence_says_so():
@@ -217,7 +231,8 @@ def test_a_private_space_is_filled_where_all_evidence_says_so():
     geometry = {"A": evidence(3), "B": evidence(2), "A->B": evidence(3), "B->A": evidence(3)}
     assert filled({"A": 3, "B": 3}, asked, geometry, seen) == {"A": 9}
     assert filled({"A": 3, "B": 3}, {"A": 3, "B": 9}, geometry, seen) == {}, "three of three is all that was asked for"
-    # The curve may rise to its end because of what hides in dimensions of little extent: the spectrum has to agree.
     risen = {**geometry, "A": evidence(2, curve=[0.0, 0.4, 0.7, 0.95])}
     assert filled({"A": 3, "B": 3}, asked, risen, seen) == {}
+    full = {**geometry, "A": evidence(3, curve=[0.0, 0.4, 0.7, 0.95])}
+    assert filled({"A": 3, "B": 3}, asked, full, seen) == {"A": 9}
     assert filled({"A": 3, "B": 3}, asked, geometry, {**seen, "A": Relevance(0.0, 1.0)}) == {}

@@ -18,8 +18,8 @@ _P_SHARED, _LEAST_SHARED = 0.01, 0.005
 _LEAST_PRIVATE = 0.01
 # Eigenvalues below this fraction of the first do not count as dimensions.
 _LEAST_EIGENVALUE = 0.05
-# How the choice of the dimensions that carry a geometry is called, where more are given; and no limit to them.
-LEADING, _MOST = "leading/", 1_000_000
+# How the choice of the dimensions that carry a geometry is called, where more are given.
+LEADING = "leading/"
 # Evidence is weak where the coordinates tell less than this of the held-out points.
 _LEAST_TOLD = 0.5
 
@@ -53,10 +53,10 @@ def check_given(
     """Return a choice for every width given by hand that is not what the evidence shows.
 
     ``narrow/A``, weak, is for less than all evidence shows: a ring must break to lie on a line, and breaks wherever
-    training began to, so that what is shown is not its shape. ``leading/A`` is for more; its value is how many
-    dimensions are to carry the geometry. Distances along a ring are those of a curve that winds through all dimensions
-    there are, so these must be told. Where the two kinds of evidence differ, a private space is told the smaller
-    number, since room to spare is where what is shared hides, and a shared space, to which room does no harm, none.
+    training began to, so that what is shown is not its shape. ``leading/A`` is for more in a private space; its value
+    is how many dimensions are to carry the geometry. Distances along a ring are those of a curve that winds through all
+    dimensions there are, so these must be told, and room to spare is where what is shared hides. To a shared space room
+    does no harm.
     """
     found = {}
     for space, given in asked.items():
@@ -65,12 +65,11 @@ def check_given(
         shown = _width(space, geometry[space], relevance[space])
         dimensions = f"{given} dimension{'s' * (given != 1)} given"
         reason = f"{dimensions}, and the geometry shows {shown.value} ({shown.reason})"
-        needed = _needed(space, shown, geometry[space])
-        if needed > given and not shown.is_weak:
+        if int(shown.value) > given and not shown.is_weak:
             found[f"narrow/{space}"] = Choice(given, reason, is_weak=True)
-        elif 0 < needed < given:
+        elif not is_arrow(space) and 0 < (needed := _needed(shown, geometry[space])) < given:
             others = "the others are kept near 0 unless they help to rebuild the view"
-            found[f"{LEADING}{space}"] = Choice(needed, f"{reason}; {others}")
+            found[f"{LEADING}{space}"] = Choice(needed, f"{reason}; {needed} to carry it, {others}")
     return found
 
 
@@ -85,15 +84,21 @@ def filled(
         space: width
         for space, width in asked.items()
         if width and space in geometry and width > own.get(space, width)
-        if _needed(space, _width(space, geometry[space], relevance[space]), geometry[space]) >= own[space]
+        if _needed(_width(space, geometry[space], relevance[space]), geometry[space]) >= own[space]
     }
 
 
-def _needed(space: str, shown: Choice, geometry: SpaceGeometry) -> int:
-    """Return how many dimensions are to carry the geometry of a space that may have more."""
-    if not shown.is_weak:
+def _needed(shown: Choice, geometry: SpaceGeometry) -> int:
+    """Return how many dimensions are to carry the geometry: all that are shown, or those before the largest gap.
+
+    The gap counts where the evidence is weak, and among eigenvalues that stand out: a curve may rise to its end because
+    of what hides in dimensions of little extent.
+    """
+    stands_out = spectral_dimension(geometry.spectrum)
+    if not shown.is_weak or not stands_out:
         return int(shown.value)
-    return _MOST if is_arrow(space) else min(int(shown.value), spectral_dimension(geometry.spectrum))
+    steps = geometry.spectrum[1 : stands_out + 1] / geometry.spectrum[:stands_out]
+    return min(int(shown.value), 1 + int(steps.argmin()))
 
 
 def spectral_dimension(spectrum: Array) -> int:
