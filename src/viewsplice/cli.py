@@ -18,10 +18,9 @@ from viewsplice.estimator import SPLICE
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.inputs import RunData, is_missing, load_inputs
 from viewsplice.io import write_csv, write_latents
-from viewsplice.resuming import begun, recorded
+from viewsplice.resuming import begun, how_to_go_on, recorded
 from viewsplice.runs import (
     CHECKPOINT,
-    COMMAND,
     REPORT,
     TASKS,
     finish_run,
@@ -55,17 +54,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TrainingDivergedError as error:
         return _complain(str(error), 1)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        return _complain(" ".join(str(error).split()), 2)
+        # What a full disk stops after hours has something to go on from.
+        advice = how_to_go_on(options.command, _folder(options)) if isinstance(error, OSError) else ""
+        return _complain(f"{' '.join(str(error).split())}{advice}", 2)
     except KeyboardInterrupt:
-        return _complain(f"interrupted{_how_to_go_on(options)}", 130)
+        return _complain(f"interrupted{how_to_go_on(options.command, _folder(options))}", 130)
     return 0
 
 
-def _how_to_go_on(options: argparse.Namespace) -> str:
-    if options.command == "audit":
-        return ": give the same command again to go on"
-    folder = options.folder if options.command == "resume" else getattr(options, "out", None)
-    return f": viewsplice resume {shlex.quote(str(folder))} goes on" if folder and (folder / COMMAND).exists() else ""
+def _folder(options: argparse.Namespace) -> Path | None:
+    folder: Path | None = options.folder if "folder" in options else options.out
+    return folder
 
 
 def _complain(message: str, code: int) -> int:

@@ -87,8 +87,8 @@ def audit(
     groups
         Label per row, such as the trial: rows of one group are not independent.
     covariates
-        By name, what else is known of the rows: numbers (n,), columns (n, k), or labels (n,). Give an angle as its
-        cosine and its sine.
+        By name, what else is known of the rows: numbers (n,), columns (n, k), or labels (n,), of which the 256 most
+        frequent count. Give an angle as its cosine and its sine.
     random_state
         Seed of everything random.
     settings
