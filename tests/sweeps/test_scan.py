@@ -128,6 +128,7 @@ def test_groups_stay_whole_and_many_rows_are_thinned(monkeypatch: pytest.MonkeyP
     ("arguments", "message"),
     [
         ({"widths": (2,)}, "at least two different"),
+        ({"n_folds": 3, "groups": [0, *[1, 2] * 120][:240]}, "some leave 1 row to judge by"),
         ({"n_folds": 1}, "n_folds is 1"),
         ({"widths": (-1, 2)}, "widths is -1"),
     ],

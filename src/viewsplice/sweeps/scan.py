@@ -31,6 +31,8 @@ from viewsplice.sweeps.tasks import Task
 from viewsplice.views import Views, as_views, is_arrow
 
 _MOST_ROWS = 6000
+# R² is a share of the variance between rows.
+_FEWEST_TEST_ROWS = 2
 
 Widths = tuple[int, ...]
 
@@ -105,7 +107,7 @@ def dimension_scan(
         raise ValueError(f"widths is {list(widths)}; expected at least two different ones to compare")
     seed = root_seed(random_state)
     views, order, notes = _used_rows(paired_views(as_views(X, y), groups))
-    splits = list(order.blocked_folds(n_folds)) if order.reach else list(folds(len(views), n_folds, views.groups, seed))
+    splits = _splits(views, order, n_folds, seed)
     template = (clone(model) if model is not None else SPLICE()).set_params(random_state=seed)
     plan = _Plan(template, splits, Blocks(gap=order.gap) if order.reach else 0.1, joint_fingerprint(views))
     sweep = sweep or Sweep()
@@ -137,6 +139,18 @@ def _used_rows(views: Views) -> tuple[Views, RowOrder, list[str]]:
         views = views[kept]
         order = row_order(views)
     return views, order, [*notes, f"There are {order}."]
+
+
+def _splits(views: Views, order: RowOrder, n_folds: int, seed: int) -> Folds:
+    """Return the folds, or say, before hours of fits, that some would have nothing to be scored on."""
+    found = list(order.blocked_folds(n_folds)) if order.reach else list(folds(len(views), n_folds, views.groups, seed))
+    fewest = min(len(test) for _, test in found)
+    if fewest < _FEWEST_TEST_ROWS:
+        raise ValueError(
+            f"of {len(found)} folds, some leave {fewest} row{'s' * (fewest != 1)} to judge by; expected at least "
+            f"{_FEWEST_TEST_ROWS}: give fewer folds"
+        )
+    return found
 
 
 def _kind_of_folds(order: RowOrder) -> str:
