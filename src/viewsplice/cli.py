@@ -49,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 (done), 1 (training diverged), 2 (bad input or usage) or 130 (interrupted)."""
     options = make_parser(_COMMANDS).parse_args(arguments)
     options.line = shlex.join(["viewsplice", *(sys.argv[1:] if arguments is None else arguments)])
+    if not _is_text(options.line):
+        return _complain("a name given holds bytes that are not UTF-8, which no settings can hold: rename that file", 2)
     try:
         options.run(options)
     except TrainingDivergedError as error:
@@ -60,6 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _complain(f"interrupted{how_to_go_on(options.command, _folder(options))}", 130)
     return 0
+
+
+def _is_text(line: str) -> bool:
+    """Tell whether a command line can be written down: names of files may hold any bytes."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in line)
 
 
 def _folder(options: argparse.Namespace) -> Path | None:

@@ -80,7 +80,10 @@ def read_labels(path: Path, key: str | None, n_rows: int | None = None) -> Array
     place = 0 if name is None else rows[0].index(name)
     for line, row in enumerate(rows, start=1):
         if place >= len(row) or not row[place]:
-            raise InputFileError(f"{path} has no label in row {line}; expected one in every row")
+            column = "" if name is None else f" of column {name!r}"
+            raise InputFileError(
+                f"{path} has no label in row {line}{column}; expected one in every row: nan where a number is missing"
+            )
     cells = [row[place] for row in rows]
     is_number = [_is_number(cell) for cell in cells]
     only_first_is_text = len(cells) > 1 and not is_number[0] and all(is_number[1:])
