@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -506,3 +507,9 @@ def test_negative_values_have_no_square_root(capsys: pytest.CaptureFixture[str])
     np.save("n.npy", -np.ones((120, 3)))
     assert main(["fit", "a.npy", "n.npy", "--settings", "tiny.json", "--sqrt", "--out", "run"]) == 2
     assert "has negative values; expected counts or rates" in _complaint(capsys)
+
+
+def test_a_name_that_is_no_text_is_told_before_anything_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", os.fsdecode(b"a\xff.npy"), "b.npy", "--out", "out"]) == 2
+    assert "holds bytes that are not UTF-8" in capsys.readouterr().err
+    assert not Path("out").exists()

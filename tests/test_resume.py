@@ -17,6 +17,7 @@ import pytest
 
 from viewsplice import MLPNetworks, ResidualNetworks, TrainConfig
 from viewsplice.cli import main
+from viewsplice.io import held
 from viewsplice.persistence import settings_to_json
 
 # Seconds of training, so that a kill has something to hit.
@@ -175,6 +176,38 @@ def test_resume_finds_files_from_anywhere(
 
 def _fail(*_: Any) -> None:
     raise OSError("the disk is full")
+
+
+def test_a_full_disk_is_told_with_what_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = {**SETTINGS, "training": TrainConfig(epochs=1, scout_epochs=1, regression_epochs=1, batch_size=60)}
+    (folder / "few.json").write_text(json.dumps(settings_to_json(few)))
+    monkeypatch.setattr("viewsplice.runs.write_latents", _fail)
+    assert main([*FIT, "--out", "run", "--quiet"]) == 2
+    assert capsys.readouterr().err == "viewsplice: the disk is full: viewsplice resume run goes on\n"
+    monkeypatch.setattr("viewsplice.cli.write_latents", _fail)
+    assert main(["transform", "run", "a.npy", "--out", "run/more.npz"]) == 2
+    assert capsys.readouterr().err == "viewsplice: the disk is full\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="locks of folders")
+def test_a_second_command_in_a_folder_takes_nothing_from_the_first(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A resume given too soon would remove the model of a fit that is writing its report."""
+    for name in ("run", "run/checkpoint"):
+        (folder / name).mkdir()
+    line = " ".join(["viewsplice", *FIT, "--out", "run"])
+    (folder / "run" / "command.json").write_text(json.dumps({"line": line, "folder": str(folder)}))
+    (folder / "run" / "model.splice").touch()
+    before = (folder / "run" / "command.json").read_bytes()
+    with held("run"):
+        for command in (["resume", "run"], [*FIT, "--out", "run"]):
+            assert main(command) == 2
+            assert "run is in use: another viewsplice is writing there" in capsys.readouterr().err
+    assert (folder / "run" / "model.splice").exists()
+    assert (folder / "run" / "command.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,9 @@ from viewsplice.estimator import SPLICE
 from viewsplice.exceptions import TrainingDivergedError
 from viewsplice.inputs import RunData, is_missing, load_inputs
 from viewsplice.io import write_csv, write_latents
-from viewsplice.resuming import begun, recorded
+from viewsplice.resuming import begun, how_to_go_on, recorded
 from viewsplice.runs import (
     CHECKPOINT,
-    COMMAND,
     REPORT,
     TASKS,
     finish_run,
@@ -50,22 +49,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 (done), 1 (training diverged), 2 (bad input or usage) or 130 (interrupted)."""
     options = make_parser(_COMMANDS).parse_args(arguments)
     options.line = shlex.join(["viewsplice", *(sys.argv[1:] if arguments is None else arguments)])
+    if not _is_text(options.line):
+        return _complain("a name given holds bytes that are not UTF-8, which no settings can hold: rename that file", 2)
     try:
         options.run(options)
     except TrainingDivergedError as error:
         return _complain(str(error), 1)
     except (ValueError, TypeError, OSError, ImportError) as error:
-        return _complain(" ".join(str(error).split()), 2)
+        # What a full disk stops after hours has something to go on from.
+        advice = how_to_go_on(options.command, _folder(options)) if isinstance(error, OSError) else ""
+        return _complain(f"{' '.join(str(error).split())}{advice}", 2)
     except KeyboardInterrupt:
-        return _complain(f"interrupted{_how_to_go_on(options)}", 130)
+        return _complain(f"interrupted{how_to_go_on(options.command, _folder(options))}", 130)
     return 0
 
 
-def _how_to_go_on(options: argparse.Namespace) -> str:
-    if options.command == "audit":
-        return ": give the same command again to go on"
-    folder = options.folder if options.command == "resume" else getattr(options, "out", None)
-    return f": viewsplice resume {shlex.quote(str(folder))} goes on" if folder and (folder / COMMAND).exists() else ""
+def _is_text(line: str) -> bool:
+    """Tell whether a command line can be written down: names of files may hold any bytes."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in line)
+
+
+def _folder(options: argparse.Namespace) -> Path | None:
+    folder: Path | None = options.folder if "folder" in options else options.out
+    return folder
 
 
 def _complain(message: str, code: int) -> int:

@@ -18,6 +18,7 @@ from viewsplice.estimator import SPLICE
 from viewsplice.inputs import RunData, load_inputs, read_colors, read_kinds
 from viewsplice.io import (
     fingerprints,
+    held,
     installed_versions,
     parse_source,
     read_array,
@@ -241,11 +242,13 @@ def is_open(folder: Path) -> bool:
     Its networks are in the checkpoint, too, which goes when everything is written.
     """
     wanted = [MODEL, METRICS] + ([REPORT] if importlib.util.find_spec("matplotlib") is not None else [])
-    if all((folder / name).exists() for name in wanted):
-        shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-    if (folder / CHECKPOINT).exists():
-        (folder / MODEL).unlink(missing_ok=True)
-    return not (folder / MODEL).exists()
+    # While another process writes the last files, nothing may be taken away.
+    with held(folder):
+        if all((folder / name).exists() for name in wanted):
+            shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+        if (folder / CHECKPOINT).exists():
+            (folder / MODEL).unlink(missing_ok=True)
+        return not (folder / MODEL).exists()
 
 
 def load_run(folder: Path) -> SPLICE:

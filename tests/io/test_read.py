@@ -166,12 +166,12 @@ def test_covariates_of_a_table_may_lack_values_and_groups_may_not(tmp_path: Path
     np.testing.assert_array_equal(found["speed"], [1.5, np.nan, 2])
     assert found["side"].tolist() == ["left", "", "right"]
     np.testing.assert_array_equal(found["trial"], [1, 2, np.nan])
-    with pytest.raises(InputFileError, match="no label in row 4 in column 'trial'"):
+    with pytest.raises(InputFileError, match="no label in row 4 of column 'trial'"):
         read_column(f"{table}:trial")
     (tmp_path / "alone.csv").write_text("left\n\nright\n")
     assert read_columns(str(tmp_path / "alone.csv"), 3)["alone"].tolist() == ["left", "", "right"]
     table.write_text("speed,side\n1.5,left\n2.5\n")
-    with pytest.raises(InputFileError, match="no label in row 3 in column 'side'"):
+    with pytest.raises(InputFileError, match="no label in row 3 of column 'side'"):
         read_columns(str(table), 2)
 
 

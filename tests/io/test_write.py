@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ import numpy as np
 import pytest
 
 from viewsplice.io import remove_leftovers, write_atomic, write_csv, write_json
-from viewsplice.io.write import atomic_file
+from viewsplice.io.write import atomic_file, held
 
 
 def test_a_file_is_replaced(tmp_path: Path) -> None:
@@ -115,3 +118,44 @@ def test_files_of_killed_writers_are_removed_and_no_others(tmp_path: Path) -> No
         path.write_bytes(b"")
     remove_leftovers(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted(others)
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_full_disk_is_told_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(OSError, match=r"No space left on device: '.*model'") as caught:
+        write_atomic(tmp_path / "model", b"new")
+    assert caught.value.errno == errno.ENOSPC
+
+
+def test_where_nothing_can_be_written_the_file_is_named_not_its_temporary(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"'.*nowhere/model'"):
+        write_atomic(tmp_path / "nowhere" / "model", b"new")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="locks of folders")
+def test_a_folder_is_held_by_one_process_and_freed_when_that_is_killed(tmp_path: Path) -> None:
+    code = f"from viewsplice.io import held\nwith held({str(tmp_path)!r}):\n print(flush=True)\n input()"
+    other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert other.stdout is not None
+    other.stdout.readline()
+    with pytest.raises(ValueError, match=f"{tmp_path} is in use: another viewsplice is writing there"), held(tmp_path):
+        pass
+    other.kill()
+    other.communicate()
+    with held(tmp_path):
+        assert os.listdir(tmp_path) == []
+
+
+def test_a_file_system_without_locks_holds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    with held(tmp_path), held(tmp_path):
+        pass

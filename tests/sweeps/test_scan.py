@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from viewsplice import SPLICE, MLPNetworks, Sweep, TrainConfig, dimension_scan
+from viewsplice._validation import check_decodable
 from viewsplice.datasets import linear_gaussian
 from viewsplice.sweeps import scan as scanning
+from viewsplice.sweeps.choices import decodable, lines_around, widths_of
 from viewsplice.sweeps.curves import Curve
 from viewsplice.views import Views
 
@@ -73,17 +75,17 @@ def test_a_small_scan_in_earnest_is_kept_and_turns_into_json(tmp_path) -> None:
 
 
 def test_a_view_must_stay_decodable() -> None:
-    lines = scanning._lines((1, 0, 2), (0, 1, 9), DATA.views)
+    lines = lines_around((1, 0, 2), (0, 1, 9), DATA.views)
     assert lines[0] == [(1, 0, 2), (6, 0, 2)]  # without a shared space nothing would rebuild A
     assert lines[1] == [(1, 0, 2), (1, 1, 2), (1, 6, 2)]  # at most as many as features
-    assert scanning._lines((1, 0, 2), None, DATA.views) == [
+    assert lines_around((1, 0, 2), None, DATA.views) == [
         [(1, 0, 2), (2, 0, 2)],
         [(1, 0, 2), (1, 1, 2), (1, 2, 2)],
         [(1, 0, 0), (1, 0, 1), (1, 0, 2), (1, 0, 3), (1, 0, 4)],
     ]
     found = {"A->B": 0, "B->A": 0, "A": 0, "B": 1}
-    assert scanning._widths_of(found, DATA.views) == (1, 0, 1)
-    assert scanning._widths_of({**found, "A": 2}, DATA.views) == (0, 2, 1)
+    assert widths_of(found, DATA.views) == (1, 0, 1)
+    assert widths_of({**found, "A": 2}, DATA.views) == (0, 2, 1)
 
 
 def test_folds_of_a_series_are_runs_with_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,6 +130,7 @@ def test_groups_stay_whole_and_many_rows_are_thinned(monkeypatch: pytest.MonkeyP
     ("arguments", "message"),
     [
         ({"widths": (2,)}, "at least two different"),
+        ({"n_folds": 3, "groups": [0, *[1, 2] * 120][:240]}, "some leave 1 row to judge by"),
         ({"n_folds": 1}, "n_folds is 1"),
         ({"widths": (-1, 2)}, "widths is -1"),
     ],
@@ -135,6 +138,27 @@ def test_groups_stay_whole_and_many_rows_are_thinned(monkeypatch: pytest.MonkeyP
 def test_bad_arguments(arguments, message) -> None:
     with pytest.raises(ValueError, match=message):
         dimension_scan(DATA.views, **arguments)
+
+
+def test_what_is_recommended_can_be_fitted() -> None:
+    """Each width is chosen alone; where nothing can be told from anything, all of them would be 0."""
+    views = Views(DATA.views)
+    found, told = decodable((0, 0, 2), views)
+    assert found == (0, 1, 2)
+    assert told == ["Private width of A is 1 and not 0: with nothing shared, nothing else would rebuild it."]
+    check_decodable(dict(zip("AB", found[1:], strict=True)), {"A->B": 0, "B->A": 0})
+    assert decodable((1, 0, 0), views) == ((1, 0, 0), [])
+
+
+def test_noise_is_given_no_shared_dimension_and_widths_that_fit(monkeypatch) -> None:
+    def same(self, choice, fold, views):
+        scores = {"reconstruction": 0.0, "views": {"A": 0.0, "B": 0.0}}
+        return {**scores, "prediction": {"A->B": 0.0, "B->A": 0.0}, "trained": scores}
+
+    monkeypatch.setattr(scanning._Plan, "score", same)
+    found = dimension_scan(DATA.views, widths=(0, 1), n_folds=2, model=estimator(n_shared=1, n_private=1))
+    assert found.recommended == (0, 1, 1)
+    assert found.reasons[-1].startswith("Private width of B is 1 and not 0")
 
 
 def test_reasons_say_where_evidence_is_weak() -> None:

@@ -21,7 +21,7 @@ from viewsplice.sweeps import Sweep
 from viewsplice.trust import Agreement, Assumption, AuditSettings, Dependence, Sharing, Telling, Told, audit, networks
 from viewsplice.trust.assumptions import check_coverage, check_independence, holm
 from viewsplice.trust.auditing import _dependences
-from viewsplice.trust.covariates import as_columns
+from viewsplice.trust.covariates import as_columns, covariate_columns
 from viewsplice.trust.readings import LEAKS, questions
 from viewsplice.trust.rows import choose_rows
 from viewsplice.trust.verdict import found_leaks, p_words, write_findings
@@ -238,6 +238,32 @@ def test_numbers_as_objects_are_numbers() -> None:
     assert as_columns("c", np.stack([numbers, numbers], axis=1), 3).tolist() == [[1, 1], [2.5, 2.5], [0.5, 0.5]]
 
 
+class NotAvailable:
+    """What tables have for a missing value: compared with anything it is neither true nor false."""
+
+    __hash__ = None
+
+    def __ne__(self, other: object) -> NotAvailable:
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+def test_identifiers_take_no_more_room_than_labels() -> None:
+    columns = as_columns("c", np.array([f"row {row}" for row in range(50_000)] + ["many"] * 9), 50_009)
+    assert columns.shape == (50_009, 256)
+    assert columns.sum() == 255 + 9
+    assert columns[-9:].any(axis=1).all()
+
+
+@pytest.mark.parametrize("values", [np.zeros((20, 2)), [np.zeros(20)]])
+def test_covariates_have_names(values) -> None:
+    with pytest.raises(TypeError, match="expected values by name"):
+        covariate_columns(values, 20)
+    assert covariate_columns(None, 20) == {}
+
+
 @pytest.mark.parametrize(
     ("values", "error", "message"),
     [
@@ -248,6 +274,9 @@ def test_numbers_as_objects_are_numbers() -> None:
         (np.array([float("nan"), "a"], dtype=object), ValueError, "lacks 1 labels"),
         (np.array([float("nan"), 1], dtype=object), ValueError, "has NaN or infinite entries"),
         (np.zeros((2, 0)), ValueError, r"shape \(2, 0\)"),
+        (np.array([NotAvailable(), "a"], dtype=object), ValueError, "covariate 'c' lacks 1 labels"),
+        ([[1.0, 2.0], [3.0]], ValueError, "covariate 'c' is ragged"),
+        (np.array([np.longdouble("1e400"), 1]), ValueError, "covariate 'c' has NaN or infinite entries"),
     ],
 )
 def test_covariates_that_are_neither_numbers_nor_labels(values, error, message) -> None:

@@ -8,7 +8,7 @@ import pytest
 from viewsplice.ordering import RowOrder
 from viewsplice.trust import networks, probes
 from viewsplice.trust.nulls import Exchange
-from viewsplice.trust.probes import NOTHING, strongest_reading
+from viewsplice.trust.probes import NOTHING, along_axes, strongest_reading
 
 N = 800
 
@@ -51,6 +51,26 @@ def test_nothing_to_read() -> None:
     for z in (np.zeros((100, 0)), np.ones((100, 2))):
         assert read(z, y) == NOTHING
     assert read(y, np.full((100, 2), 3.0)) == NOTHING
+
+
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**-40, 2.0**40, 2.0**1000])
+def test_units_of_a_target_do_not_matter(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(100, 3))
+    for part, expected in zip(along_axes(scale * y, scale * y[:20]), along_axes(y, y[:20]), strict=True):
+        assert part.shape[1] == 3
+        np.testing.assert_array_equal(part, expected)
+
+
+def test_spread_counts_beside_the_rounding_of_a_target() -> None:
+    """Seconds since 1970 differ in their tenth digit, which single precision does not have."""
+    seconds = 1.7e9 + np.linspace(0, 60, 100)[:, None]
+    assert along_axes(seconds, seconds)[0].shape == (100, 1)
+    assert along_axes(np.full((100, 1), 1.7e9), seconds)[0].shape == (100, 0)
+    rounded = np.float32(1.7e9) + np.float32(128) * (np.arange(100, dtype=np.float32)[:, None] % 2)
+    assert along_axes(rounded, rounded)[0].shape == (100, 0)
+    bytes_ = np.array([[-128], [0]] * 50, dtype=np.int8)
+    assert np.abs(along_axes(bytes_, bytes_)[0]).ravel() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("reach", [0, 5])

@@ -5,13 +5,14 @@ from viewsplice.io.latents import read_latents, write_latents
 from viewsplice.io.read import EXTENSIONS, read_array, read_column, read_columns, read_names, read_views
 from viewsplice.io.source import Source, parse_source
 from viewsplice.io.versions import installed_versions
-from viewsplice.io.write import json_text, remove_leftovers, write_atomic, write_csv, write_json
+from viewsplice.io.write import held, json_text, remove_leftovers, write_atomic, write_csv, write_json
 
 __all__ = [
     "EXTENSIONS",
     "Source",
     "fingerprint",
     "fingerprints",
+    "held",
     "installed_versions",
     "joint_fingerprint",
     "json_text",

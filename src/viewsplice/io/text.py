@@ -96,8 +96,10 @@ def _label(path: Path, rows: Sequence[Sequence[str]], line: int, place: int, *, 
     is_there = place < len(row) or len(rows[0]) == 1
     if is_there and (may_lack or any(row[place : place + 1])):
         return row[place] if place < len(row) else ""
-    column = f" in column {rows[0][place]!r}" if len(rows[0]) > 1 else ""
-    raise InputFileError(f"{path} has no label in row {line}{column}; expected one in every row")
+    column = f" of column {rows[0][place]!r}" if len(rows[0]) > 1 else ""
+    raise InputFileError(
+        f"{path} has no label in row {line}{column}; expected one in every row: nan where a number is missing"
+    )
 
 
 def column_names(path: Path) -> list[str]:

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import re
+import sys
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+if sys.platform != "win32":
+    import fcntl
+
 _TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
 
 
@@ -23,7 +27,8 @@ _TEMPORARY = re.compile(r"\.[0-9a-f]{32}\.tmp")
 def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside ``path`` that takes its place when the block ends well.
 
-    After any failure the temporary file is gone and the previous file is as it was.
+    After any failure the temporary file is gone and the previous file is as it was. What the disk fails with says which
+    file it was about.
     """
     path = Path(path)
     if path.is_dir():
@@ -35,9 +40,37 @@ def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno is not None and error.filename in (None, str(temporary)):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+@contextmanager
+def held(folder: str | Path) -> Iterator[None]:
+    """Hold a folder for this process; raise if another one holds it.
+
+    Two commands that write into one folder would tear each other's results apart. The lock is on the folder itself and
+    goes with the process, however that ends. Where file systems, or Windows, know no such locks, nothing is held.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ValueError(
+                f"{folder} is in use: another viewsplice is writing there; expected a folder of its own for each: wait "
+                "until it ends, or choose another --out"
+            ) from error
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(number)
 
 
 def remove_leftovers(folder: Path) -> None:

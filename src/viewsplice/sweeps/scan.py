@@ -24,6 +24,7 @@ from viewsplice.persistence import settings_to_json
 from viewsplice.preparation import paired_views
 from viewsplice.recipes.widths import spectral_dimension
 from viewsplice.splits import Blocks
+from viewsplice.sweeps.choices import Widths, decodable, lines_around, widths_of, words
 from viewsplice.sweeps.curves import Curve, held_out_scores, rank_curves, rank_scores, rebuilt_scores
 from viewsplice.sweeps.fits import quiet_fit
 from viewsplice.sweeps.sweep import Sweep
@@ -31,8 +32,8 @@ from viewsplice.sweeps.tasks import Task
 from viewsplice.views import Views, as_views, is_arrow
 
 _MOST_ROWS = 6000
-
-Widths = tuple[int, ...]
+# R² is a share of the variance between rows.
+_FEWEST_TEST_ROWS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +106,13 @@ def dimension_scan(
         raise ValueError(f"widths is {list(widths)}; expected at least two different ones to compare")
     seed = root_seed(random_state)
     views, order, notes = _used_rows(paired_views(as_views(X, y), groups))
-    splits = list(order.blocked_folds(n_folds)) if order.reach else list(folds(len(views), n_folds, views.groups, seed))
+    splits = _splits(views, order, n_folds, seed)
     template = (clone(model) if model is not None else SPLICE()).set_params(random_state=seed)
     plan = _Plan(template, splits, Blocks(gap=order.gap) if order.reach else 0.1, joint_fingerprint(views))
     sweep = sweep or Sweep()
     [center] = sweep.run([Task("all rows", plan.about, plan.fit_all)], views)
-    middle = _widths_of(center["widths"], views)
-    lines = _lines(middle, widths, views)
+    middle = widths_of(center["widths"], views)
+    lines = lines_around(middle, widths, views)
     choices = list(dict.fromkeys(choice for line in lines for choice in line))
     *scores, ranks = sweep.run([*(t for c in choices for t in plan.tasks(c)), plan.rank_task], views)
     by_choice = {choice: scores[i * len(splits) :][: len(splits)] for i, choice in enumerate(choices)}
@@ -120,11 +121,12 @@ def dimension_scan(
     asked = f" ({n_folds} were asked for)" if len(splits) < n_folds else ""
     notes += [
         f"{len(splits)} folds{asked}: {_kind_of_folds(order)}.",
-        f"One width was varied at a time, the others held at {_words(middle)}.",
+        f"One width was varied at a time, the others held at {words(middle)}.",
     ]
     own = curves[: len(lines)]
     reasons = [_reason(curve, spectra) for curve in own] + [_rank_sentence(curves)]
-    return Scan(curves, tuple(curve.saturates_at for curve in own), reasons, spectra, notes)
+    recommended, added = decodable(tuple(curve.saturates_at for curve in own), views)
+    return Scan(curves, recommended, reasons + added, spectra, notes)
 
 
 def _used_rows(views: Views) -> tuple[Views, RowOrder, list[str]]:
@@ -137,6 +139,18 @@ def _used_rows(views: Views) -> tuple[Views, RowOrder, list[str]]:
         views = views[kept]
         order = row_order(views)
     return views, order, [*notes, f"There are {order}."]
+
+
+def _splits(views: Views, order: RowOrder, n_folds: int, seed: int) -> Folds:
+    """Return the folds, or say, before hours of fits, that some would have nothing to be scored on."""
+    found = list(order.blocked_folds(n_folds)) if order.reach else list(folds(len(views), n_folds, views.groups, seed))
+    fewest = min(len(test) for _, test in found)
+    if fewest < _FEWEST_TEST_ROWS:
+        raise ValueError(
+            f"of {len(found)} folds, some leave {fewest} row{'s' * (fewest != 1)} to judge by; expected at least "
+            f"{_FEWEST_TEST_ROWS}: give fewer folds, or larger groups"
+        )
+    return found
 
 
 def _kind_of_folds(order: RowOrder) -> str:
@@ -173,7 +187,7 @@ class _Plan:
         """Return one task per fold."""
         about = {**self.about, "widths": choice, "folds": len(self.splits)}
         return [
-            Task(f"widths {_words(choice)}, fold {fold}", {**about, "fold": fold}, partial(self.score, choice, fold))
+            Task(f"widths {words(choice)}, fold {fold}", {**about, "fold": fold}, partial(self.score, choice, fold))
             for fold in range(len(self.splits))
         ]
 
@@ -194,27 +208,6 @@ class _Plan:
     def score_ranks(self, views: Views) -> dict[str, Any]:
         """Return the held-out scores of all ranks."""
         return rank_scores(views, self.splits, ridge=None)
-
-
-def _widths_of(found: Mapping[str, int], views: Views) -> Widths:
-    """Return a fit's widths as a tuple; a view that nothing else would rebuild keeps at least one shared dimension."""
-    shared = max(width for space, width in found.items() if is_arrow(space))
-    private = tuple(found[name] for name in views.names)
-    return (max(shared, int(0 in private)), *private)
-
-
-def _lines(middle: Widths, widths: Sequence[int] | None, views: Views) -> list[list[Widths]]:
-    """Return for each place of the tuple the choices that differ there only, by width; views must stay decodable."""
-    features = [int(np.prod(shape)) for shape in views.feature_shapes.values()]
-    limits = [min(features), *features]
-    lines = []
-    for place, limit in enumerate(limits):
-        own = middle[place]
-        around = (0, own // 2, max(0, own - 1), own, own + 1, max(2, 2 * own))
-        tried = sorted({min(width, limit) for width in (around if widths is None else widths)})
-        line = [(*middle[:place], width, *middle[place + 1 :]) for width in tried]
-        lines.append([choice for choice in line if choice[0] or 0 not in choice[1:]])
-    return lines
 
 
 def _curves(lines: list[list[Widths]], scores: Mapping[Widths, Sequence[Any]], views: Views) -> list[Curve]:
@@ -240,10 +233,6 @@ def _item(values: Any, keys: Sequence[str]) -> float:
     for key in keys:
         values = values[key]
     return float(values)
-
-
-def _words(choice: Widths) -> str:
-    return f"{choice[0]} shared; {', '.join(map(str, choice[1:]))} private"
 
 
 def _reason(curve: Curve, spectra: Mapping[str, Array]) -> str:

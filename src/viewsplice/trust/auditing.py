@@ -20,7 +20,7 @@ from viewsplice.ordering import RowOrder
 from viewsplice.sweeps.sweep import Sweep
 from viewsplice.sweeps.tasks import Task
 from viewsplice.trust.assumptions import Assumption, check_coverage, check_independence
-from viewsplice.trust.covariates import as_columns
+from viewsplice.trust.covariates import covariate_columns
 from viewsplice.trust.dependence import MOST_ROWS, Dependence, measure_dependence
 from viewsplice.trust.nulls import Exchange
 from viewsplice.trust.probes import along_axes
@@ -87,8 +87,8 @@ def audit(
     groups
         Label per row, such as the trial: rows of one group are not independent.
     covariates
-        By name, what else is known of the rows: numbers (n,), columns (n, k), or labels (n,). Give an angle as its
-        cosine and its sine.
+        By name, what else is known of the rows: numbers (n,), columns (n, k), or labels (n,), of which the 256 most
+        frequent count. Give an angle as its cosine and its sine.
     random_state
         Seed of everything random.
     settings
@@ -98,7 +98,7 @@ def audit(
     """
     settings, sweep, seed = settings or AuditSettings(), sweep or Sweep(), root_seed(random_state)
     views = _checked(model, X, y, groups)
-    known = {name: as_columns(name, values, len(views)) for name, values in (covariates or {}).items()}
+    known = covariate_columns(covariates, len(views))
     latents = model.transform(views)
     rows = choose_rows(model, views, latents, most=settings.most_rows, generator=numpy_generator(seed, "audit rows"))
     spaces, n_orders = latents.spaces(), settings.n_permutations

@@ -5,6 +5,7 @@ What hides below 1 % of a space's spread does not count: noise of that size is a
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,14 +141,19 @@ def strongest_reading(
 def along_axes(y_train: Array, y_test: Array) -> tuple[Array, Array]:
     """Return a target along its first principal axes with at least 1 % of its spread, in units of this spread.
 
-    A target without spread has no axes, and both results no columns.
+    A target without spread, but for the rounding of its values, has no axes, and both results no columns. Its units do
+    not matter: amperes are far below 1.
     """
-    if not y_train.shape[1]:
-        return y_train, y_test
-    center = y_train.mean(axis=0)
-    train, test = (np.asarray(y, dtype=np.float64) - center for y in (y_train, y_test))
+    rounding = 8 * float(np.finfo(y_train.dtype if y_train.dtype.kind == "f" else np.float64).eps)
+    train, test = (np.asarray(y, dtype=np.float64) for y in (y_train, y_test))
+    # In units of a power of two, so that squares neither overflow nor vanish.
+    exponent = -math.frexp(float(np.abs(train).max(initial=0.0)))[1]
+    train, test = np.ldexp(train, exponent), np.ldexp(test, exponent)
+    no_spread = rounding * float(np.linalg.norm(train))
+    center = train.mean(axis=0)
+    train, test = train - center, test - center
     total = float(np.linalg.norm(train))
-    if total <= _NO_SPREAD * np.sqrt(len(train)) * (1 + np.abs(center).max()):
+    if total <= no_spread:
         return train[:, :0], test[:, :0]
     _, sizes, axes = randomized_svd(train, min(_MOST_AXES, *train.shape), random_state=0)
     kept = axes[sizes > _NOISE * total].T * (np.sqrt(len(train)) / total)

@@ -128,7 +128,7 @@ def reading_tasks(
     seed
         Root of the seeds of probes.
     """
-    about = {"sweep": "reading", "version": 2, "data": parts.fingerprint, "null": n_null, "orders": n_orders}
+    about = {"sweep": "reading", "version": 3, "data": parts.fingerprint, "null": n_null, "orders": n_orders}
     tasks = []
     for source, target, _ in asked:
         own = derive_seed(seed, "reading", source, target)
