@@ -200,10 +200,8 @@ def _demo(options: argparse.Namespace) -> None:
         found, seconds = _train(model, options, train.views)
         audited = demonstration.demo_audit(model, data, None if options.quiet else task_progress())
         write_audit(options.out, audited)
-        notes = [
-            *demonstration.demo_notes(model, data, quick=options.quick),
-            *demonstration.audit_sentences(audited.findings),
-        ]
+        notes = [*demonstration.demo_notes(model, data, quick=options.quick)]
+        notes += demonstration.audit_sentences(audited.findings)
         shown = RunData(train.views, train.factors())
         files = finish_run(options.out, model, shown, seconds=seconds, notes=notes, warnings=found)
     _say(options, "\n".join([*notes, _written(files)]))
