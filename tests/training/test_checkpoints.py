@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import math
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +121,17 @@ def test_a_full_disk_leaves_the_file_before_and_the_fit_goes_on(
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_what_a_killed_process_left_half_written_goes(two_views: Any, tmp_path: Path) -> None:
-    (tmp_path / ".abc.tmp").write_bytes(b"half")
+def test_what_a_killed_process_left_half_written_goes_and_what_another_writes_stays(
+    two_views: Any, tmp_path: Path
+) -> None:
+    left, open_now = (tmp_path / f".{digit * 32}.tmp" for digit in "ab")
+    for path in (left, open_now):
+        path.write_bytes(b"half")
+    os.utime(left, (time.time() - 3600,) * 2)
     with pytest.raises(Interrupted):
         fit(PAPER, two_views, tmp_path, most=2)
-    assert [path.suffix for path in tmp_path.iterdir()] == [".safetensors"]
+    assert not left.exists()
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".safetensors", ".tmp"]
 
 
 def test_files_are_written_now_and_then(two_views: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,10 @@ import math
 import os
 import re
 import sys
+import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -73,11 +74,15 @@ def held(folder: str | Path) -> Iterator[None]:
         os.close(number)
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files of writers that were killed: nothing else ever will."""
+def remove_leftovers(folder: Path, *, seconds: float = 0.0) -> None:
+    """Remove the temporary files of writers that were killed: nothing else ever will.
+
+    Where others may be writing into the folder, only those that nobody has written to for some ``seconds``.
+    """
     for path in folder.glob(".*.tmp"):
-        if _TEMPORARY.fullmatch(path.name):
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # its writer has just finished
+            if _TEMPORARY.fullmatch(path.name) and time.time() - path.stat().st_mtime >= seconds:
+                path.unlink()
 
 
 def write_atomic(path: str | Path, data: bytes) -> None:

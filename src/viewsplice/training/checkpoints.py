@@ -21,11 +21,13 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from viewsplice.io import settings_hash, write_atomic
+from viewsplice.io import remove_leftovers, settings_hash, write_atomic
 
 # Epochs may be shorter than it takes to write a file: at most one twentieth of the time is spent on writing.
 _SECONDS_BETWEEN_FILES = 1.0
 _WRITINGS_BETWEEN_FILES = 20
+# Another fit may be writing into the same folder; nobody takes so long between two pieces of a file.
+_SECONDS_TO_WRITE = 600.0
 _FORMAT = "viewsplice checkpoint 1"
 
 Weights = dict[str, Tensor]
@@ -84,8 +86,7 @@ class Checkpoints:
         self.folder = Path(folder)
         self.key = settings_hash(identity)
         self.folder.mkdir(parents=True, exist_ok=True)
-        for leftover in self.folder.glob(".*.tmp"):  # of a process that was killed while writing
-            leftover.unlink(missing_ok=True)
+        remove_leftovers(self.folder, seconds=_SECONDS_TO_WRITE)
 
     def stage(self, name: str, seed: int, model: nn.Module, trainer: Trainer) -> StageCheckpoint:
         """Return the file of one stage; ``seed`` tells attempts apart."""
