@@ -202,6 +202,20 @@ def test_weak_widths_are_folded_and_other_notes_are_not(content: Content, model:
     assert "<details>" not in summary_section(content, 0)
 
 
+@pytest.mark.parametrize(
+    ("is_weak", "origin"), [(True, "found in the data, on weak evidence"), (False, "found in the data")]
+)
+def test_how_sure_it_is_that_nothing_is_there(
+    content: Content, model: SPLICE, views: Views, is_weak: bool, origin: str
+) -> None:
+    latents = model.transform(views)
+    empty = replace(latents, private={**latents.private, FIRST: latents.private[FIRST][:, :0]})
+    choices = {f"n_private/{FIRST}": Choice(0, "it may have been removed", is_weak=is_weak)}
+    html = summary_section(replace(with_choices(content, model, choices), latents=empty), 0)
+    assert f"keeps <strong>nothing</strong> ({origin})" in html
+    assert "it may have been removed" in html.split("<details>")[0], "absence is not folded away"
+
+
 def test_features_that_do_not_vary_are_left_out(content: Content) -> None:
     constant = {part: np.full(8, np.nan) for part in ("shared", "private", "rebuilt")}
     html = look_section(with_shares(content, constant, Estimate(0.0, 0.0, 0.0)), DATA)

@@ -67,10 +67,13 @@ def _dimensions(content: Content, names: Sequence[str]) -> str:
     """Return how many dimensions spaces have, whether the data or the user said so, and how many of them are used."""
     widths = content.latents.spaces()
     count = _from_to([widths[name].shape[1] for name in names])
-    chosen = "n_shared" if is_arrow(names[0]) else "n_private"
-    origin = "found in the data" if any(f"{chosen}/{name}" in content.model.choices_ for name in names) else "as set"
+    kind = "n_shared" if is_arrow(names[0]) else "n_private"
+    chosen = [content.model.choices_[f"{kind}/{name}"] for name in names if f"{kind}/{name}" in content.model.choices_]
+    origin = "found in the data" if chosen else "as set"
     if count == "0":
-        return f"<strong>nothing</strong> ({origin})"
+        return (
+            f"<strong>nothing</strong> ({origin}{', on weak evidence' if any(one.is_weak for one in chosen) else ''})"
+        )
     used = _from_to([effective_dimension_of(widths[name][content.judged]) for name in names if name in content.spaces])
     unused = "" if used == count else f", {used} of them effective"
     return f"<strong>{count} dimension{'' if count == '1' else 's'}</strong> ({origin}{unused})"
@@ -120,7 +123,8 @@ def _noted(content: Content) -> str:
     """Return what the model notes: absent, torn and bridged spaces one by one, weak evidence of widths folded."""
     choices = content.model.choices_
     told = {name: _in_symbols(content, name, sentence) for name, sentence in doubts(choices).items()}
-    weak = [name for name in told if name.startswith(("n_shared/", "n_private/")) and choices[name].is_weak]
+    widths = [name for name in told if name.startswith(("n_shared/", "n_private/"))]
+    weak = [name for name in widths if choices[name].is_weak and choices[name].value]
     html = "".join(note("warn", told[name]) for name in told if name not in weak)
     if not weak:
         return html
