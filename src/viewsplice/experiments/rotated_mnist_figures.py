@@ -178,7 +178,7 @@ def _widths(judged: Mapping[str, Path], path: Path, quick: bool) -> None:
     for ax, width in zip(axes, WIDTHS, strict=True):
         spectrum = np.array(read_values(judged["both steps" if width == 2 else width_name(width)])["private_spectrum"])
         ax.bar(np.arange(1, width + 1), spectrum / spectrum.sum(), color=PALETTE[0])
-        ax.set(ylim=(0, 1), xlabel="principal dimension")
+        ax.set(ylim=(0, 1), xlabel="principal dimension", xticks=range(1, width + 1))
         ax.set_title(f"private width {width}", fontsize="medium")
     axes[0].set_ylabel("share of variance")
     save(axes[0], path, quick=quick, title="More private dimensions than the angle needs stay empty, test digits")
