@@ -59,6 +59,13 @@ def test_spread_of_one_value_has_none() -> None:
     assert spread([1.0, 3.0], 1) == "2.0 ± 1.4"
 
 
+def test_spread_of_infinities_that_json_has_as_null() -> None:
+    """The one loop of a ring without a second lasts infinitely many times as long."""
+    assert spread([1.0, None, 3.0], 1) == "2.0 ± 1.4 (infinite in 1 of 3)"
+    assert spread([1.0, None], 1) == "1.0 (infinite in 1 of 2)"
+    assert spread([None, None]) == "infinite"
+
+
 def test_markup_in_cells_does_not_break_the_table() -> None:
     text = Table("t", ["a", "b"], [["x|y", 0.123456]]).markdown()
     assert text.splitlines()[-1] == r"| x\|y | 0.1235 |"

@@ -191,11 +191,14 @@ def paper_table(experiment: str, rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(f"{experiment}: beside the paper", ["method", "figure", "paper", "viewsplice", "seeds"], lines)
 
 
-def spread(values: Sequence[float], digits: int = 4) -> str:
-    """Return mean ± SD over seeds; of one value, the value."""
-    if len(values) == 1:
-        return f"{values[0]:.{digits}f}"
-    return f"{mean(values):.{digits}f} ± {stdev(values):.{digits}f}"
+def spread(values: Sequence[float | None], digits: int = 4) -> str:
+    """Return mean ± SD over seeds; of one value, the value. None is infinity, as JSON has it: a ring of one loop only."""
+    finite = [value for value in values if value is not None]
+    if not finite:
+        return "infinite"
+    told = f"{mean(finite):.{digits}f}" + (f" ± {stdev(finite):.{digits}f}" if len(finite) > 1 else "")
+    n_infinite = len(values) - len(finite)
+    return f"{told} (infinite in {n_infinite} of {len(values)})" if n_infinite else told
 
 
 def _line(cells: Sequence[Any]) -> str:
