@@ -192,7 +192,7 @@ def paper_table(experiment: str, rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def spread(values: Sequence[float | None], digits: int = 4) -> str:
-    """Return mean ± SD over seeds; of one value, the value. None is infinity, as JSON has it: a ring of one loop only."""
+    """Return mean ± SD over seeds; of one value, the value. None is infinity in JSON, as for a ring of one loop."""
     finite = [value for value in values if value is not None]
     if not finite:
         return "infinite"
