@@ -19,9 +19,7 @@ def test_the_readme_shows_the_committed_results():
     text = (ROOT / "README.md").read_text()
     assert text.split(BEGIN)[1].split(END)[0].strip() == markdown(results["rows"])
     assert not results["quick"]
-    # Known, marked in the README, and to be mended: this list is to be empty again.
-    missed = ["fit: memory above the process and the networks / size of the data"]
-    assert [row["name"] for row in results["rows"] if not row["met"]] == missed
+    assert [row["name"] for row in results["rows"] if not row["met"]] == []
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,7 @@ def estimate_geometry(
             unit=_unit(space, geodesics, loss_scale),
             bridging=found.bridging,
         )
+        give_back()
     return geometry
 
 

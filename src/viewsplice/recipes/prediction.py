@@ -6,16 +6,18 @@ for the networks, or private spaces keep what belongs to both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
 from viewsplice._random import torch_generator
 from viewsplice._types import Latents, TensorViews
+from viewsplice.chunks import CHUNK_ROWS
 from viewsplice.geometry.targets import encode_rows
 from viewsplice.model import SpliceNet
 from viewsplice.recipes.problem import Choice
+from viewsplice.spool import give_back
 from viewsplice.training.alternating import TrainingData, take
 
 # Rows that the line learns from, rows that judge, and fewer of these than tell anything.
@@ -38,6 +40,7 @@ def check_prediction(
     """
     if len(data.validation) < _FEWEST_JUDGED:
         return {}
+    give_back()  # what training has freed
     judged = _some(data.validation, _MOST_JUDGED, seed)
     line, ours = linear_errors(data, judged, seed), shared_errors(model, data.views, judged, seed)
     found = {}
@@ -72,12 +75,12 @@ def linear_errors(data: TrainingData, judged: Tensor, seed: int) -> dict[str, Te
     The ridge is the one that predicts these rows best: one number chosen on many rows flatters little.
     """
     train = _some(data.train, _MOST_ROWS, seed)
-    before, after = take(data.views, train), take(data.views, judged)
     found = {}
-    for view in data.views:
-        x, x_new = (torch.cat([rows[name] for name in rows if name != view], dim=1) for rows in (before, after))
-        errors = [(after[view] - guess).square().sum(dim=1) for guess in _ridge(x, before[view], x_new)]
+    for view, x in data.views.items():
+        others, truth = [name for name in data.views if name != view], x.index_select(0, judged)
+        errors = [(truth - guess).square().sum(dim=1) for guess in _ridge(data.views, others, view, train, judged)]
         found[view] = min(errors, key=lambda error: float(error.mean()))
+        give_back()
     return found
 
 
@@ -105,18 +108,34 @@ def shared_errors(model: SpliceNet, views: TensorViews, judged: Tensor, seed: in
     return found
 
 
-def _ridge(x: Tensor, y: Tensor, x_new: Tensor) -> list[Tensor]:
-    """Return predictions for new rows, one for each ridge, all from one decomposition of the smaller side."""
+def _ridge(views: TensorViews, sources: Sequence[str], target: str, train: Tensor, judged: Tensor) -> Iterator[Tensor]:
+    """Yield predictions for judged rows, one for each ridge, all from one decomposition of the smaller side."""
+    x, y, x_new = _joined(views, sources, train), _joined(views, [target], train), _joined(views, sources, judged)
     x_mean, y_mean = x.mean(dim=0), y.mean(dim=0)
-    x, x_new, y = (x - x_mean).double(), (x_new - x_mean).double(), (y - y_mean).double()
+    x, y, x_new = x.sub_(x_mean), y.sub_(y_mean), x_new.sub_(x_mean)
     if x.shape[1] <= len(x):
-        gram, moment = x.T @ x, x.T @ y
+        gram, moment = _product(x, x), _product(x, y)
     else:
-        gram, moment, x_new = x @ x.T, y, x_new @ x.T
+        gram, moment, x_new = _product(x.T, x.T), y.double(), _product(x_new.T, x.T)
+    del x, y  # as much memory as the rest takes
+    give_back()
     values, axes = torch.linalg.eigh(gram)
-    values, turned, moment = values.clamp(min=0), x_new @ axes, axes.T @ moment
+    values, turned, moment = values.clamp(min=0), x_new.double() @ axes, axes.T @ moment
     unit = values.mean() + torch.finfo(values.dtype).tiny
-    return [(turned / (values + ridge * unit) @ moment).to(y_mean) + y_mean for ridge in _RIDGES]
+    for ridge in _RIDGES:
+        yield (turned / (values + ridge * unit) @ moment).to(y_mean) + y_mean
+
+
+def _joined(views: TensorViews, names: Sequence[str], rows: Tensor) -> Tensor:
+    return torch.cat([views[name].index_select(0, rows) for name in names], dim=1)
+
+
+def _product(first: Tensor, second: Tensor) -> Tensor:
+    """Return ``first.T @ second`` in double precision, of which only a few rows exist at a time."""
+    total = torch.zeros(first.shape[1], second.shape[1], dtype=torch.float64, device=first.device)
+    for one, other in zip(first.split(CHUNK_ROWS), second.split(CHUNK_ROWS), strict=True):
+        total.addmm_(one.double().T, other.double())
+    return total
 
 
 def _some(rows: Tensor, most: int, seed: int) -> Tensor:
