@@ -18,6 +18,7 @@ import pytest
 import viewsplice.cli
 import viewsplice.demo
 from viewsplice import SPLICE, GeometryWarning, MLPNetworks, TrainConfig
+from viewsplice.arguments import make_parser
 from viewsplice.cli import main
 from viewsplice.counts import smooth, square_root
 from viewsplice.datasets import sheet_and_lines
@@ -373,6 +374,20 @@ def test_usage_errors_are_one_line(arguments: list[str], message: str, capsys: p
     assert stopped.value.code == 2
     assert message in _complaint(capsys)
     assert not Path("run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["audit", "D", "--groups", "G", "A", "B"], {"folder": Path("D"), "views": ["A", "B"], "groups": "G"}),
+        (["audit", "--refits", "1", "D", "A", "--seed", "2", "B"], {"folder": Path("D"), "views": ["A", "B"]}),
+        (["fit", "A", "--out", "X", "B", "--seed", "1"], {"views": ["A", "B"], "out": Path("X"), "seed": 1}),
+        (["report", "D", "--out", "P"], {"folder": Path("D"), "views": [], "out": Path("P")}),
+    ],
+)
+def test_files_and_options_come_in_any_order(arguments: list[str], expected: dict[str, Any]) -> None:
+    found = vars(make_parser(viewsplice.cli._COMMANDS).parse_args(arguments))
+    assert {name: found[name] for name in expected} == expected
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from viewsplice.sweeps.tasks import BACKENDS
 
@@ -16,7 +16,19 @@ Commands = Mapping[str, Callable[[argparse.Namespace], None]]
 
 
 class _Parser(argparse.ArgumentParser):
-    """Complains in one line, without the usage that `--help` shows."""
+    """Takes files and options in any order; complains in one line, without the usage that `--help` shows."""
+
+    _is_mixing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return what is known and what is left; the files of a command may stand before, between and after options."""
+        if self._subparsers is not None or self._is_mixing:
+            return super().parse_known_args(args, namespace)
+        self._is_mixing = True  # it parses twice, by this very method
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_mixing = False
 
     def error(self, message: str) -> NoReturn:
         """Exit with code 2."""
