@@ -101,6 +101,13 @@ def test_everything_is_complete_and_what_is_given_stays():
     assert settings(geometry=None).geometry is None
 
 
+def test_without_geometry_decoders_have_no_fourier_features_but_networks_that_are_given_stay():
+    # They are for latents of unit variance, which nothing provides without geometry.
+    plain, own = settings(geometry=None).networks, ResidualNetworks(8, 1, n_frequencies=4)
+    assert plain == replace(settings().networks, n_frequencies=0)
+    assert settings(geometry=None, networks=own).networks == own
+
+
 def test_the_papers_settings_do_not_depend_on_the_data():
     few, many = (settings(n, recipe="paper") for n in (100, 100_000))
     assert few == many

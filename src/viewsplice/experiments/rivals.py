@@ -24,6 +24,8 @@ METHODS: Mapping[str, Sequence[type[Baseline]]] = {
     "sprites": (Lyu, DMVAE),
     "neural": (RRR, CCA),
 }
+# Of the widest view, on which the networks of SPLICE's recipe depend.
+_FEATURES: Mapping[str, int] = {"lgn-v1": 800, "rotated-mnist": 28 * 28, "sprites": 64 * 64 * 3}
 # Long enough for every method to converge, or to use up its time.
 _MOST_EPOCHS, _PATIENCE, _JUDGED_ROWS = 1_000, 20, 2_048
 _QUICK = TrainConfig(epochs=2, batch_size=64)
@@ -108,7 +110,7 @@ def _starts(method: type[Baseline], experiment: str) -> list[Baseline]:
     own: dict[str, Any] = {"adversary": AdversaryConfig()} if method is Lyu else {}
     return [
         method().set_params(networks=networks, training=training, **own)
-        for networks in (MLPNetworks.paper(experiment), auto_networks())
+        for networks in (MLPNetworks.paper(experiment), auto_networks(_FEATURES[experiment], has_geometry=False))
     ]
 
 

@@ -14,7 +14,7 @@ _MAKERS = ("encoder", "decoder", "measurer")
 # Seventeen epochs of 12,000 rows settle a scout; the more rows, the fewer passes over them. It is done after about as
 # many steps whatever the rows, while the compact networks gain from every pass.
 _EPOCHS, _ROWS, _FEWEST_EPOCHS, _MOST_EPOCHS, _FEWEST_SCOUT_EPOCHS = 17, 12_000, 18, 40, 8
-_WIDTH = 256
+_WIDTH, _FREQUENCIES = 256, 128
 # Large images hold more than neurons do: wider networks, decoders that can fill more dimensions than they have units,
 # and more passes.
 _WIDE_FEATURES, _WIDE_WIDTH, _WIDE_HEAD, _WIDE_PASSES = 2_048, 512, 1_024, 2
@@ -62,7 +62,7 @@ def choose_settings(
     if training is not None and not isinstance(training, TrainConfig):
         raise TypeError(f"training is {training!r}; expected a TrainConfig or None")
     if recipe == "auto":
-        made = networks if networks is not None else auto_networks(n_features)
+        made = networks if networks is not None else auto_networks(n_features, has_geometry=own is not None)
         defaults, distances = auto_training(n_rows, widths, made, n_features), auto_geometry(n_rows, widths)
     else:
         made = networks if networks is not None else MLPNetworks.paper()
@@ -75,10 +75,14 @@ def choose_settings(
     )
 
 
-def auto_networks(n_features: int = 0) -> ResidualNetworks:
-    """Return the networks of recipe ``"auto"`` for views of at most so many features."""
+def auto_networks(n_features: int = 0, *, has_geometry: bool = True) -> ResidualNetworks:
+    """Return the networks of recipe ``"auto"`` for views of at most so many features.
+
+    Fourier features are for latents of unit variance, which only geometry gives: elsewhere they turn too fast.
+    """
     width, head = (_WIDE_WIDTH, _WIDE_HEAD) if n_features > _WIDE_FEATURES else (_WIDTH, 0)
-    return ResidualNetworks(width, n_blocks=2, n_frequencies=128, frequency_scale=6.0, gated=True, head=head)
+    n_frequencies = _FREQUENCIES if has_geometry else 0
+    return ResidualNetworks(width, 2, n_frequencies=n_frequencies, frequency_scale=6.0, gated=True, head=head)
 
 
 def auto_training(
