@@ -41,8 +41,12 @@ PAPER: Mapping[tuple[str, str], Mapping[str, float | None]] = {
         "r2_B": 0.962,
         "angle_variance_A": 99.65,
         "angle_variance_B": 99.55,
+        "angle_sd_A": 94.15,
+        "angle_sd_B": 93.31,
         "id_variance_A": 99.79,
         "id_variance_B": 99.75,
+        "id_sd_A": 95.58,
+        "id_sd_B": 95.19,
     },
     ("lgn-v1", "splice"): dict.fromkeys(_FACTORS, 0.99),
 }
