@@ -167,8 +167,10 @@ def _project(options: Options, folder: Path, done: Done) -> None:
 
 def _draw(options: Options, folder: Path, done: Done) -> None:
     seed = options.seeds[0]
-    names = [FULL, STEP1, *(factor_name(f) for f in FACTORS if f != 1), *(width_name(w) for w in WIDTHS if w != 2)]
+    names = [FULL, STEP1, *(factor_name(f) for f in FACTORS if f != 1)]
     judged = {name: done.whole(f"seed {seed}: {name}, judged") for name in names}
+    # Of the other widths values are drawn, no arrays.
+    judged |= {width_name(w): done[f"seed {seed}: {width_name(w)}, judged"] for w in WIDTHS if w != 2}
     draw(
         folder,
         load_fit(done.whole(f"seed {seed}: {FULL}")),
