@@ -16,8 +16,8 @@ def mixed_precision(config: TrainConfig, device: torch.device) -> torch.autocast
     """Return the context in which losses are computed.
 
     Weights, their steps and losses stay float32; what goes into a product of matrices and what comes out, latents
-    among them, is rounded to eight binary digits, which is less than the noise of a batch. Fitted networks always run in
-    float32.
+    among them, is rounded to eight binary digits, which is less than the noise of a batch. Fitted networks always run
+    in float32.
     """
     is_mixed = config.precision == "bfloat16" or (
         config.precision == "auto" and config.batch_size >= _FEWEST_ROWS and _has_bfloat16(device.type)
