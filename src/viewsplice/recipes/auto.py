@@ -26,6 +26,7 @@ from viewsplice.geometry.targets import SpaceGeometry, as_coordinates, as_target
 from viewsplice.metrics import is_collapsed, torn_rows
 from viewsplice.model import SpliceNet
 from viewsplice.networks import ResidualNetworks
+from viewsplice.recipes.independence import check_independence
 from viewsplice.recipes.prediction import check_prediction, predicted_share
 from viewsplice.recipes.problem import Choice, Problem, Solution
 from viewsplice.recipes.relevance import Relevance, relevances
@@ -51,7 +52,7 @@ def solve_auto(problem: Problem, history: History) -> Solution:
         widths = {space: width for space, width in problem.widths.items() if width is not None}
         model = new_model(problem, widths, settings.networks, name="compact")
         train_stage("compact", model, problem, history)
-        choices |= check_prediction(model, problem.data, problem.widths, problem.seed)
+        choices |= _check_sharing(model, problem)
         return Solution(model, {}, history, choices)
     scout = _train_scout("scout", problem, history)
     scout, problem, for_noise = _withstand_noise(scout, problem, history)
@@ -79,7 +80,7 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     _check_spread(model, problem, history, relevance)
     choices |= {f"n_{'shared' if is_arrow(space) else 'private'}/{space}": choice for space, choice in found.items()}
     choices |= _explain_geometry(geometry) | _find_tears(model, problem, geometry)
-    choices |= check_prediction(model, problem.data, problem.widths, problem.seed)
+    choices |= _check_sharing(model, problem)
     return Solution(model, geometry, history, choices)
 
 
@@ -185,6 +186,12 @@ def _check_spread(model: SpliceNet, problem: Problem, history: History, relevanc
     for space in model.spaces:
         if relevance[space].share > 0 and is_collapsed(latents[space].cpu().numpy()):
             raise TrainingDivergedError("compact", len(history), f"latent space {space}", history, snapshot(model))
+
+
+def _check_sharing(model: SpliceNet, problem: Problem) -> dict[str, Choice]:
+    """Return weak choices where what is shared is not all in shared spaces, or not only there."""
+    found = check_prediction(model, problem.data, problem.widths, problem.seed)
+    return found | check_independence(model, problem.data)
 
 
 @torch.no_grad()

@@ -42,7 +42,12 @@ def doubts(choices: Mapping[str, Choice]) -> dict[str, str]:
         elif space and (choice.is_weak or not choice.value):
             kind = "Shared" if is_arrow(space) else "Private"
             dimensions = f", {choice.value} dimension{'s' * (choice.value != 1)}"
-            said = {"torn": " may be torn", "narrow": " may be too narrow", "n_neighbors": ", distances"}
+            said = {
+                "torn": " may be torn",
+                "narrow": " may be too narrow",
+                "told": " may not be private",
+                "n_neighbors": ", distances",
+            }
             found[name] = f"{kind} space {space}{said.get(what, dimensions)}: {choice.reason}."
     return found
 
