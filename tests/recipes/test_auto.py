@@ -236,6 +236,13 @@ def test_without_geometry_the_compact_networks_train_alone(two_views):
             auto(*widths, geometry=None).fit(*two_views)
 
 
+def test_without_geometry_private_spaces_unfold_from_a_point(two_views):
+    model = auto(2, 1, geometry=None, training=replace(TRAINING, epochs=1, learning_rate=1e-9)).fit(*two_views)
+    latents = model.transform(*two_views)
+    assert all(0 < np.abs(z).max() < 1e-5 for z in latents.private.values())
+    assert all(z.std() > 1e-2 for z in latents.shared.values())
+
+
 def test_three_views(three_views):
     model = auto().fit(list(three_views))
     assert len(model.n_shared_) == 6

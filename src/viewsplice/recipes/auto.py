@@ -51,6 +51,8 @@ def solve_auto(problem: Problem, history: History) -> Solution:
     if settings.geometry is None:
         widths = {space: width for space, width in problem.widths.items() if width is not None}
         model = new_model(problem, widths, settings.networks, name="compact")
+        for space in model.private_spaces:
+            model.scale_latents(space, 0.0)  # what begins tangled tears; a point unfolds
         train_stage("compact", model, problem, history)
         choices |= _check_sharing(model, problem)
         return Solution(model, {}, history, choices)
