@@ -4,10 +4,13 @@ import pytest
 import torch
 from torch import nn
 
+import viewsplice.recipes.auto as recipe
+from viewsplice import SPLICE, ResidualNetworks, TrainConfig
 from viewsplice.model import SpliceNet
 from viewsplice.networks import MLPNetworks
 from viewsplice.recipes import doubts
 from viewsplice.recipes.independence import check_independence
+from viewsplice.recipes.problem import Choice
 from viewsplice.training.alternating import TrainingData
 
 
@@ -72,3 +75,13 @@ def test_a_handful_of_rows_tells_nothing():
     assert check_independence(*make(2, n=349, n_validation=49)) == {}
     assert check_independence(*make(2, n=349, n_validation=300)) == {}
     assert "told/A" in check_independence(*make(2, n=350, n_validation=50))
+
+
+@pytest.mark.filterwarnings("ignore::viewsplice.GeometryWarning")
+@pytest.mark.parametrize("geometry", ["default", None])
+def test_every_fit_by_the_default_recipe_says_what_was_found(two_views, monkeypatch, geometry):
+    found = {"told/A": Choice(0.5, "the other view tells it", is_weak=True)}
+    monkeypatch.setattr(recipe, "check_independence", lambda *_: found)
+    training = TrainConfig(epochs=1, scout_epochs=1, regression_epochs=1)
+    model = SPLICE(1, 1, geometry=geometry, training=training, networks=ResidualNetworks(16, 1), random_state=0)
+    assert "Private space A may not be private: the other view tells it." in model.fit(*two_views).notes_
